@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * libagentbox - run untrusted commands inside a boundary.
+ *
+ * Ownership  *_new, *_from_*, *_ref, *_take_* and every `ret_` parameter give the caller a
+ *            reference or buffer it must release; *_get_* lend a pointer that lives as long as
+ *            the object it came from.  *_unref(NULL) and abx_free(NULL) do nothing.
+ * Results    ABX_OK is 0, errors are negative, positive values are outcomes named per function.
+ *            `ret_` parameters are written on success only, `reterr` (may be NULL) on error only.
+ * Threads    [I] immutable: use anywhere.  [L] locked inside: use anywhere.
+ *            [O] one thread at a time.  Reference counts are atomic for every type.
+ *            There is one callback type, and it runs only inside abx_context_dispatch, on the
+ *            thread that called it, with no lock held.  After fork() a child may only exec.
+ * Text       UTF-8 and NUL-terminated; on Unix a path is any bytes.  Zero is always a default.
+ * Process    The library never exits, prints, changes cwd, umask, environment or signal
+ *            handlers, never forks the host, and never reaps a child that it did not start.
+ */
+#ifndef AGENTBOX_AGENTBOX_H
+#define AGENTBOX_AGENTBOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef ABX_API /* binding generators define it empty */
+#    if defined(_WIN32) && defined(ABX_BUILDING)
+#        define ABX_API __declspec(dllexport)
+#    elif defined(_WIN32)
+#        define ABX_API __declspec(dllimport)
+#    elif defined(__GNUC__)
+#        define ABX_API __attribute__((visibility("default")))
+#    else
+#        define ABX_API
+#    endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abx_error abx_error;                   /* [I] why a call failed               */
+typedef struct abx_context abx_context;               /* [L] library instance, event queue   */
+typedef struct abx_policy_builder abx_policy_builder; /* [O] collects rules                  */
+typedef struct abx_policy abx_policy;                 /* [I] compiled rules                  */
+typedef struct abx_identity abx_identity;             /* [I] on whose behalf                 */
+typedef struct abx_box abx_box;                       /* [L] one open boundary, many commands */
+typedef struct abx_process abx_process;               /* [L] one command in a box            */
+typedef struct abx_event abx_event;                   /* [I] something that happened         */
+typedef struct abx_report abx_report;                 /* [I] rows of findings                */
+
+/* ---- version and features ------------------------------------------------------------- */
+#define ABX_VERSION_HEX 0x000100 /* 8 bits each: major, minor, patch */
+
+ABX_API uint32_t abx_version(void); /* ABX_VERSION_HEX of the library that was loaded */
+ABX_API const char *abx_version_string(void);
+/* 1 if this build knows `value` of the enum `which` (ABX_ENUM_*), else 0. */
+enum abx_enum_values { ABX_ENUM_STATUS = 1, ABX_ENUM_REQUEST = 2, ABX_ENUM_EVENT = 3 };
+ABX_API int32_t abx_feature_supported(uint32_t which, int64_t value);
+
+/* ---- status and errors ---------------------------------------------------------------- */
+typedef int32_t abx_status;
+enum abx_status_values {
+    ABX_OK = 0,
+    ABX_NONE = 1,            /* nothing to return now: no event queued, still running */
+    ABX_ERR_INVALID = -1001, /* caller error: bad argument or flag */
+    ABX_ERR_ABI = -1002,     /* struct is too short, or sets fields this build lacks */
+    ABX_ERR_STATE = -1003,   /* right call, wrong time */
+    ABX_ERR_NOMEM = -1004,
+    ABX_ERR_POLICY = -1005,      /* malformed policy; the error names the rule and the place */
+    ABX_ERR_UNSUPPORTED = -1006, /* the host cannot enforce what the policy requires */
+    ABX_ERR_SETUP = -1007,       /* boundary not built, nothing was run; see the error's step */
+    ABX_ERR_EXEC = -1008,        /* boundary built, the command could not be started */
+    ABX_ERR_TIMEOUT = -1009,
+    ABX_ERR_IO = -1010,
+    ABX_ERR_DENIED = -1011, /* a decision said no: action, grant or credential refused */
+    ABX_ERR_INTERNAL = -1099
+};
+ABX_API const char *abx_status_name(abx_status status); /* "ABX_ERR_SETUP" */
+ABX_API abx_status abx_error_get_status(abx_error *error);
+ABX_API int32_t abx_error_get_os_code(abx_error *error);     /* errno, GetLastError() or 0 */
+ABX_API const char *abx_error_get_step(abx_error *error);    /* "mount:/proc", "policy:/network/allow/3", or "" */
+ABX_API const char *abx_error_get_message(abx_error *error); /* one line for people */
+ABX_API const char *abx_error_get_remedy(abx_error *error);  /* what to change, or "" */
+ABX_API abx_error *abx_error_ref(abx_error *error);
+ABX_API void abx_error_unref(abx_error *error);
+ABX_API void abx_free(void *buffer); /* buffers returned through a `ret_` parameter */
+
+/* ---- context -------------------------------------------------------------------------- */
+enum abx_log_values { ABX_LOG_ERROR = 1, ABX_LOG_WARNING = 2, ABX_LOG_INFO = 3, ABX_LOG_DEBUG = 4 };
+enum abx_backend_values {
+    ABX_BACKEND_NATIVE = 0,   /* the strongest tier that this host can enforce */
+    ABX_BACKEND_SIMULATED = 1 /* no OS at all: abx_box_attempt drives it; for testing harnesses */
+};
+typedef struct abx_context_options {
+    uint32_t size;    /* sizeof(abx_context_options); zero in any other field means "default" */
+    uint32_t backend; /* ABX_BACKEND_* */
+    uint32_t log_level; /* log lines arrive as ABX_EVENT_LOG; 0 is none */
+    uint32_t reserved;
+    const char *audit_path; /* append-only JSON lines, hash-chained; NULL is none */
+    const char *init_path;  /* the program in the box, where memfd may not be executed; NULL is carried */
+} abx_context_options;
+
+ABX_API abx_status abx_context_new(
+        const abx_context_options *options, abx_context **ret_context, abx_error **reterr);
+ABX_API abx_context *abx_context_ref(abx_context *context);
+ABX_API void abx_context_unref(abx_context *context);
+/* Counters as JSON: denials, approvals asked/given/refused, retries after denial, time added. */
+ABX_API abx_status abx_context_stats(abx_context *context, char **ret_json, size_t *ret_length);
+
+/* ---- policy --------------------------------------------------------------------------- */
+typedef uint32_t abx_verdict;
+enum abx_verdict_values { ABX_VERDICT_DENY = 0, ABX_VERDICT_ALLOW = 1, ABX_VERDICT_ASK = 2 };
+enum abx_access_values {
+    ABX_ACCESS_READ = 1,
+    ABX_ACCESS_WRITE = 2, /* create, change, rename, delete */
+    ABX_ACCESS_EXEC = 4
+};
+enum abx_limit_values {
+    ABX_LIMIT_MEMORY = 1,    /* bytes, whole box */
+    ABX_LIMIT_PROCESSES = 2, /* whole box */
+    ABX_LIMIT_CPU_MS = 3,    /* per command */
+    ABX_LIMIT_WALL_MS = 4,   /* per command */
+    ABX_LIMIT_FILE_SIZE = 5, /* bytes */
+    ABX_LIMIT_OUTPUT = 6     /* bytes captured per stream */
+};
+enum abx_weaken_values {
+    ABX_WEAKEN_HOST_NETWORK = 1,
+    ABX_WEAKEN_NESTED_NAMESPACES = 2,
+    ABX_WEAKEN_BEST_EFFORT = 3 /* run although some rule has no means on this host */
+};
+
+ABX_API abx_status abx_policy_builder_new(
+        const char *profile, abx_policy_builder **ret_builder, abx_error **reterr);
+ABX_API abx_policy_builder *abx_policy_builder_ref(abx_policy_builder *builder);
+ABX_API void abx_policy_builder_unref(abx_policy_builder *builder);
+/* A setter that fails also poisons the builder, so checking abx_policy_builder_build is enough. */
+ABX_API abx_status abx_policy_builder_variable( /* before the rules that use ${name} */
+        abx_policy_builder *builder, const char *name, const char *value);
+ABX_API abx_status abx_policy_builder_path(
+        abx_policy_builder *builder, const char *pattern, uint32_t access, abx_verdict verdict);
+ABX_API abx_status abx_policy_builder_host(abx_policy_builder *builder, const char *host,
+        uint16_t port_first, uint16_t port_last, abx_verdict verdict);
+ABX_API abx_status abx_policy_builder_env(
+        abx_policy_builder *builder, const char *name, const char *value);
+ABX_API abx_status abx_policy_builder_limit(
+        abx_policy_builder *builder, uint32_t limit, uint64_t value);
+/* Says why the rule added last is there and what to do instead; both reach the denial. */
+ABX_API abx_status abx_policy_builder_explain(
+        abx_policy_builder *builder, const char *reason, const char *alternative);
+/* The only way to weaken the boundary; `reason` must not be empty and is put in the audit log. */
+ABX_API abx_status abx_policy_builder_weaken(
+        abx_policy_builder *builder, uint32_t what, const char *reason);
+/* Rules in the JSON policy format: HTTP rules, actions, credentials, decoys, all of it. */
+ABX_API abx_status abx_policy_builder_merge_json(
+        abx_policy_builder *builder, const char *json, size_t length);
+ABX_API abx_status abx_policy_builder_build(
+        abx_policy_builder *builder, abx_policy **ret_policy, abx_error **reterr);
+/* Builder without a profile + merge_json + build, for a document that needs no variables. */
+ABX_API abx_status abx_policy_from_json(
+        const char *json, size_t length, abx_policy **ret_policy, abx_error **reterr);
+ABX_API abx_status abx_policy_to_json(abx_policy *policy, char **ret_json, size_t *ret_length);
+/* What both allow: an organisation's ceiling over a user's policy.  Never wider than either. */
+ABX_API abx_status abx_policy_intersect(
+        abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, abx_error **reterr);
+/* Rows: what `after` allows that `before` does not, and the reverse, each with an example. */
+ABX_API abx_status abx_policy_compare(
+        abx_policy *before, abx_policy *after, abx_report **ret_report, abx_error **reterr);
+/* The boundary in words, for a model's tool description ("text", "markdown" or "json"). */
+ABX_API abx_status abx_policy_describe(
+        abx_policy *policy, const char *format, char **ret_text, size_t *ret_length);
+ABX_API const char *abx_policy_get_digest(abx_policy *policy); /* SHA-256, hex */
+ABX_API abx_policy *abx_policy_ref(abx_policy *policy);
+ABX_API void abx_policy_unref(abx_policy *policy);
+
+/* ---- decisions: pure, no I/O, no clock ------------------------------------------------- */
+enum abx_request_values {
+    ABX_REQUEST_PATH = 1,       /* target: absolute path; access */
+    ABX_REQUEST_CONNECT = 2,    /* target: host name or address; port */
+    ABX_REQUEST_HTTP = 3,       /* target: URL; verb: method */
+    ABX_REQUEST_EXEC = 4,       /* target: absolute path; verb: argv joined by NUL is not parsed */
+    ABX_REQUEST_LISTEN = 5,     /* port */
+    ABX_REQUEST_SOCKET = 6,     /* target: unix socket path, or "@name" */
+    ABX_REQUEST_ACTION = 7,     /* target: action name; verb: arguments as JSON */
+    ABX_REQUEST_CREDENTIAL = 8, /* target: credential name; verb: host */
+    ABX_REQUEST_SYSCALL = 9     /* target: name of a refused system call */
+};
+typedef struct abx_request {
+    uint32_t size;   /* sizeof(abx_request); zero in any other field means "default" */
+    uint32_t kind;   /* ABX_REQUEST_* */
+    uint32_t access; /* ABX_ACCESS_* */
+    uint32_t port;
+    const char *target;
+    const char *verb;
+} abx_request;
+typedef struct abx_decision {
+    uint32_t size; /* set by the caller; fields past it are not written */
+    abx_verdict verdict;
+    uint32_t rule;  /* index of the rule that decided, or UINT32_MAX for the default */
+    uint32_t layer; /* index of the policy layer that it came from */
+} abx_decision;
+
+ABX_API abx_status abx_policy_evaluate(
+        abx_policy *policy, const abx_request *request, abx_decision *decision);
+/* JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost. */
+ABX_API abx_status abx_policy_explain(
+        abx_policy *policy, const abx_request *request, char **ret_json, size_t *ret_length);
+
+/* ---- identity --------------------------------------------------------------------------- */
+/* Who asked, which agent session acts, and the short-lived delegation it acts under. */
+ABX_API abx_status abx_identity_new(const char *principal, const char *agent_session,
+        const char *delegation, int64_t delegation_expires_ms, abx_identity **ret_identity,
+        abx_error **reterr);
+ABX_API abx_identity *abx_identity_ref(abx_identity *identity);
+ABX_API void abx_identity_unref(abx_identity *identity);
+
+/* ---- box -------------------------------------------------------------------------------- */
+/* Builds the boundary once; commands then start in it at about the price of posix_spawn. */
+ABX_API abx_status abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity,
+        abx_box **ret_box, abx_error **reterr);
+ABX_API uint64_t abx_box_get_id(abx_box *box);
+/* JSON receipt: tier, mechanism per rule, canary results, what is weaker and why. */
+ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
+/* A grant adds exactly one request pattern for a while; 0 expires never, 0 uses is unlimited. */
+ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms,
+        uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
+ABX_API abx_status abx_box_revoke(abx_box *box, uint64_t grant);
+ABX_API abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
+/* Asks for a decision on a typed action; may queue an approval: ABX_NONE and a ticket. */
+ABX_API abx_status abx_box_request(abx_box *box, const abx_request *request, uint64_t *ret_ticket,
+        abx_decision *decision, abx_error **reterr);
+/* Simulated backend only: as if a command in the box had tried this. */
+ABX_API abx_status abx_box_attempt(
+        abx_box *box, const abx_request *request, abx_decision *decision, abx_error **reterr);
+/* Observed accesses of this box as the smallest policy that would have allowed them. */
+ABX_API abx_status abx_box_suggest(abx_box *box, abx_policy **ret_policy, abx_error **reterr);
+ABX_API abx_status abx_box_kill(abx_box *box); /* every process in it, at once */
+ABX_API abx_box *abx_box_ref(abx_box *box);
+ABX_API void abx_box_unref(abx_box *box); /* the last one kills and reaps */
+
+/* ---- process ---------------------------------------------------------------------------- */
+enum abx_stdio_values {
+    ABX_STDIO_NULL = 0,
+    ABX_STDIO_PIPE = 1,
+    ABX_STDIO_HANDLE = 2,
+    ABX_STDIO_PTY = 3,
+    ABX_STDIO_CAPTURE = 4 /* bounded, read with abx_process_get_output after exit */
+};
+typedef struct abx_spawn_options {
+    uint32_t size;     /* sizeof(abx_spawn_options); zero in any other field means "default" */
+    uint32_t flags;    /* none yet */
+    uint32_t stdio[3]; /* ABX_STDIO_*; PTY must be given for all three */
+    uint32_t rows;     /* with PTY */
+    uint32_t columns;
+    uint32_t reserved;
+    int64_t handle[3]; /* with HANDLE: a descriptor or HANDLE, duplicated by the call */
+    uint64_t timeout_ms;
+    const char *cwd;   /* as seen inside the box */
+    const char *label; /* the harness's own id of this tool call; is on every event */
+    const char *const *env; /* "NAME=value", NULL-terminated, on top of the policy's; names it forbids are an error */
+} abx_spawn_options;
+typedef struct abx_exit {
+    uint32_t size;
+    uint32_t reason; /* ABX_EXIT_* */
+    int32_t code;    /* exit code or signal number */
+    uint32_t denials;
+    uint64_t cpu_us;
+    uint64_t peak_memory;
+} abx_exit;
+enum abx_exit_values {
+    ABX_EXIT_CODE = 1,
+    ABX_EXIT_SIGNAL = 2,
+    ABX_EXIT_TIMEOUT = 3,
+    ABX_EXIT_LIMIT = 4,
+    ABX_EXIT_KILLED = 5
+};
+
+/* Returns once the command was started inside the finished boundary, or nothing runs. */
+ABX_API abx_status abx_box_spawn(abx_box *box, const char *const *argv,
+        const abx_spawn_options *options, abx_process **ret_process, abx_error **reterr);
+/* ABX_NONE if it has not exited within timeout_ms; 0 polls, -1 waits for ever. */
+ABX_API abx_status abx_process_wait(abx_process *process, int64_t timeout_ms, abx_exit *exit);
+ABX_API abx_status abx_process_signal(abx_process *process, int32_t signal);
+ABX_API abx_status abx_process_resize(abx_process *process, uint32_t rows, uint32_t columns);
+ABX_API uint64_t abx_process_get_id(abx_process *process);
+ABX_API int64_t abx_process_take_stdio(
+        abx_process *process, uint32_t which); /* caller closes; -1 if none */
+ABX_API const char *abx_process_get_output(
+        abx_process *process, uint32_t which, size_t *ret_length);
+/* What stopped this command, for the model ("text") or a program ("json"): layer, resource,
+ * reason, next steps; "" if nothing did.  Never guessed from output. */
+ABX_API abx_status abx_process_explain(
+        abx_process *process, const char *format, char **ret_text, size_t *ret_length);
+ABX_API abx_process *abx_process_ref(abx_process *process);
+ABX_API void abx_process_unref(abx_process *process); /* the last one does not kill */
+
+/* Opens a box, runs one command, captures its output, closes the box. */
+ABX_API abx_status abx_run(abx_context *context, abx_policy *policy, const char *const *argv,
+        const abx_spawn_options *options, abx_process **ret_process, abx_error **reterr);
+
+/* ---- events ----------------------------------------------------------------------------- */
+enum abx_event_values {
+    ABX_EVENT_DENIAL = 1,
+    ABX_EVENT_APPROVAL = 2,   /* a call is held until answered or until the deadline */
+    ABX_EVENT_CREDENTIAL = 3, /* a short-lived secret is wanted for one host */
+    ABX_EVENT_STARTED = 4,
+    ABX_EVENT_EXITED = 5,
+    ABX_EVENT_DROPPED = 6,
+    ABX_EVENT_LOG = 7,
+    ABX_EVENT_NOTICE = 8 /* allowed, and worth knowing: a port opened, a set-uid program run without its bit */
+};
+enum abx_retry_values { /* how a grant takes effect */
+    ABX_RETRY_NONE = 0,  /* no grant can help */
+    ABX_RETRY_HELD = 1,  /* the call is waiting and goes on */
+    ABX_RETRY_RERUN = 2  /* grant, then run the command again */
+};
+enum abx_layer_values { /* which boundary spoke: tells a model where to look */
+    ABX_LAYER_FILESYSTEM = 1,
+    ABX_LAYER_NETWORK = 2,
+    ABX_LAYER_PROCESS = 3,
+    ABX_LAYER_IDENTITY = 4,
+    ABX_LAYER_ACTION = 5,
+    ABX_LAYER_APPROVAL = 6,
+    ABX_LAYER_TERMINAL = 7,
+    ABX_LAYER_LIMIT = 8,
+    ABX_LAYER_SETUP = 9
+};
+enum abx_field_values {
+    ABX_FIELD_SEQUENCE = 1,
+    ABX_FIELD_TIME_NS = 2,
+    ABX_FIELD_BOX = 3,
+    ABX_FIELD_PROCESS = 4,
+    ABX_FIELD_LABEL = 5,
+    ABX_FIELD_PID = 6,
+    ABX_FIELD_PROGRAM = 7,
+    ABX_FIELD_LAYER = 8,
+    ABX_FIELD_REQUEST = 9,
+    ABX_FIELD_ACCESS = 10,
+    ABX_FIELD_TARGET = 11,
+    ABX_FIELD_PORT = 12,
+    ABX_FIELD_VERB = 13,
+    ABX_FIELD_RULE = 14,
+    ABX_FIELD_SOURCE = 15,      /* the policy layer: "managed", "user", "task" or a file name */
+    ABX_FIELD_REASON = 16,
+    ABX_FIELD_ALTERNATIVE = 17, /* what is allowed instead */
+    ABX_FIELD_BACKEND = 18,
+    ABX_FIELD_REPEATS = 19,
+    ABX_FIELD_TICKET = 20,
+    ABX_FIELD_DEADLINE_MS = 21,
+    ABX_FIELD_DROPPED = 22,
+    ABX_FIELD_LEVEL = 23,
+    ABX_FIELD_MESSAGE = 24,
+    ABX_FIELD_ASKED = 25,       /* the name as the program gave it, where TARGET is another */
+    ABX_FIELD_ADDS = 26,        /* on an approval: exactly what a grant would add, as JSON */
+    ABX_FIELD_RETRY = 27,       /* ABX_RETRY_* */
+    ABX_FIELD_EXIT_REASON = 28,
+    ABX_FIELD_EXIT_CODE = 29,
+    ABX_FIELD_PRINCIPAL = 30,
+    ABX_FIELD_AGENT_SESSION = 31,
+    ABX_FIELD_DELEGATION = 32
+};
+
+/* Readable while events are queued: a pipe end on Unix, an event HANDLE on Windows.  Each call makes a
+ * duplicate that the caller closes (event loops such as Node's close what they are given). */
+ABX_API int64_t abx_context_take_wait_handle(abx_context *context);
+/* Pull: ABX_OK and an event the caller releases, or ABX_NONE. */
+ABX_API abx_status abx_context_next_event(abx_context *context, abx_event **ret_event);
+/* Push: calls `fn` for each event that was queued when it was called; ABX_NONE if there was none.
+ * `fn` borrows the event.  One thread dispatches at a time; another gets ABX_NONE. */
+typedef void (*abx_event_fn)(void *user_data, abx_event *event);
+ABX_API abx_status abx_context_dispatch(abx_context *context, abx_event_fn fn, void *user_data);
+ABX_API uint32_t abx_event_get_type(abx_event *event);
+ABX_API int64_t abx_event_get_int(abx_event *event, uint32_t field); /* 0 if it has none */
+ABX_API const char *abx_event_get_string(
+        abx_event *event, uint32_t field); /* NULL if it has none */
+ABX_API abx_status abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length);
+ABX_API abx_event *abx_event_ref(abx_event *event);
+ABX_API void abx_event_unref(abx_event *event);
+
+/* ---- answers ----------------------------------------------------------------------------- */
+enum abx_scope_values {
+    ABX_SCOPE_ONCE = 0,    /* this call, and nothing else */
+    ABX_SCOPE_COMMAND = 1, /* until this command ends */
+    ABX_SCOPE_BOX = 2,     /* until the box is closed */
+    ABX_SCOPE_UNTIL = 3    /* until expires_ms */
+};
+typedef struct abx_answer {
+    uint32_t size;
+    abx_verdict verdict;
+    uint32_t scope; /* ABX_SCOPE_* */
+    uint32_t reserved;
+    int64_t expires_ms;
+    const char *approver; /* who said so; two different ones where the rule wants two */
+    const char *evidence; /* step-up proof, opaque to the library, kept in the audit log */
+    const char *message;  /* reaches the model with a refusal */
+} abx_answer;
+/* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. */
+ABX_API abx_status abx_context_answer(
+        abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr);
+/* A secret given beforehand under the name that the policy uses; copied, never enters the box, wiped. */
+ABX_API abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret,
+        size_t length, int64_t expires_ms, abx_error **reterr);
+/* Answers an ABX_EVENT_CREDENTIAL; the secret is copied, never enters the box, and is wiped. */
+ABX_API abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret,
+        size_t length, int64_t expires_ms, abx_error **reterr);
+
+/* ---- audit and preflight ----------------------------------------------------------------- */
+ABX_API abx_status abx_audit_verify(
+        const char *path, uint64_t *ret_records, abx_error **reterr);
+
+/* What this host can enforce of `policy` (NULL: of everything).  Tries it: a harmless canary is
+ * run in a throw-away boundary and must be stopped; an API that merely returned success is not
+ * believed. */
+ABX_API abx_status abx_preflight(abx_policy *policy, abx_report **ret_report, abx_error **reterr);
+ABX_API size_t abx_report_get_count(abx_report *report);
+ABX_API const char *abx_report_get_string(abx_report *report, size_t row, const char *column);
+ABX_API abx_status abx_report_to_json(abx_report *report, char **ret_json, size_t *ret_length);
+ABX_API abx_report *abx_report_ref(abx_report *report);
+ABX_API void abx_report_unref(abx_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* AGENTBOX_AGENTBOX_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What policy and plan may ask about the host's file system.  The backend implements it with real
+ * calls, tests with a table, so that everything up to the plan stays pure. */
+#ifndef ABX_BASE_HOST_H
+#define ABX_BASE_HOST_H
+
+#include "base/vec.h"
+
+enum host_kind { HOST_MISSING = 0, HOST_FILE, HOST_DIRECTORY, HOST_SYMLINK, HOST_OTHER };
+
+struct host_view {
+    void *data;
+    /* What stands at the absolute path, without following a last symbolic link. */
+    enum host_kind (*look)(void *data, const char *path);
+    /* The path with every symbolic link in its existing part resolved; what does not exist is kept
+     * as spelled.  Caller frees; NULL if memory ran out or links loop. */
+    char *(*real_path)(void *data, const char *path);
+    /* Adds the names (char *, caller frees) in a directory; 0 or -errno. */
+    int (*list)(void *data, const char *path, struct vec *names);
+};
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+str_reserve(struct str *str, size_t more)
+{
+    size_t needed;
+    size_t room = str->room == 0 ? 64 : str->room;
+    char *data;
+
+    if (str->failed || !size_add(str->length, more, &needed) || !size_add(needed, 1, &needed)) {
+        str->failed = true;
+        return false;
+    }
+    if (needed <= str->room) {
+        return true;
+    }
+    while (room < needed) {
+        if (!size_mul(room, 2, &room)) {
+            str->failed = true;
+            return false;
+        }
+    }
+    data = realloc(str->data, room);
+    if (data == NULL) {
+        str->failed = true;
+        return false;
+    }
+    str->data = data;
+    str->room = room;
+    return true;
+}
+
+void
+str_add_bytes(struct str *str, const char *bytes, size_t length)
+{
+    if (!str_reserve(str, length)) {
+        return;
+    }
+    memcpy(str->data + str->length, bytes, length);
+    str->length += length;
+    str->data[str->length] = '\0';
+}
+
+void
+str_add(struct str *str, const char *text)
+{
+    str_add_bytes(str, text, strlen(text));
+}
+
+void
+str_printf(struct str *str, const char *format, ...)
+{
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0 || !str_reserve(str, (size_t)length)) {
+        str->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(str->data + str->length, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    str->length += (size_t)length;
+}
+
+char *
+str_steal(struct str *str, size_t *ret_length)
+{
+    char *data;
+
+    str_add_bytes(str, "", 0);
+    if (str->failed) {
+        str_done(str);
+        return NULL;
+    }
+    data = str->data;
+    if (ret_length != NULL) {
+        *ret_length = str->length;
+    }
+    *str = (struct str){ 0 };
+    return data;
+}
+
+void
+str_done(struct str *str)
+{
+    free(str->data);
+    *str = (struct str){ 0 };
+}
+
+/* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms. */
+static size_t
+utf8_sequence(const unsigned char *bytes, size_t left)
+{
+    static const struct {
+        unsigned char first, last, low, high;
+        size_t length;
+    } forms[] = {
+        { 0x00, 0x7f, 0x00, 0x00, 1 },
+        { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+        { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+        { 0xe1, 0xec, 0x80, 0xbf, 3 },
+        { 0xed, 0xed, 0x80, 0x9f, 3 },
+        { 0xee, 0xef, 0x80, 0xbf, 3 },
+        { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+        { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+        { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(forms); i++) {
+        if (bytes[0] < forms[i].first || bytes[0] > forms[i].last) {
+            continue;
+        }
+        if (forms[i].length > left) {
+            return 0;
+        }
+        if (forms[i].length > 1 && (bytes[1] < forms[i].low || bytes[1] > forms[i].high)) {
+            return 0;
+        }
+        for (size_t k = 2; k < forms[i].length; k++) {
+            if ((bytes[k] & 0xc0) != 0x80) {
+                return 0;
+            }
+        }
+        return forms[i].length;
+    }
+    return 0;
+}
+
+char *
+text_escape(const char *bytes, size_t length, bool escape_backslash)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    struct str out = { 0 };
+
+    for (size_t i = 0; i < length;) {
+        size_t n = utf8_sequence(p + i, length - i);
+
+        if (n == 0 || p[i] < 0x20 || p[i] == 0x7f) {
+            str_printf(&out, "\\x%02X", p[i]);
+            i++;
+        } else if (p[i] == '\\' && escape_backslash) {
+            str_add(&out, "\\\\");
+            i++;
+        } else {
+            str_add_bytes(&out, bytes + i, n);
+            i += n;
+        }
+    }
+    return str_steal(&out, NULL);
+}

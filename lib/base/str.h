@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A growing string.  A failed append marks it; str_steal then returns NULL, so a caller checks
+ * once.  Also the escaping of bytes that are not valid UTF-8. */
+#ifndef ABX_BASE_STR_H
+#define ABX_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct str {
+    char *data; /* NUL-terminated once something was appended */
+    size_t length;
+    size_t room;
+    bool failed;
+};
+
+void str_add(struct str *str, const char *text);
+void str_add_bytes(struct str *str, const char *bytes, size_t length);
+void str_printf(struct str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The text, which the caller frees ("" if nothing was appended), or NULL if memory ran out. */
+char *str_steal(struct str *str, size_t *ret_length);
+void str_done(struct str *str);
+
+/* A copy in which each byte that is not part of valid UTF-8 and each control character is written
+ * `\xHH`, and a backslash is doubled only if `escape_backslash`. */
+char *text_escape(const char *bytes, size_t length, bool escape_backslash);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: one open box as its parts see it.  boundary.c owns it: starts init, speaks the
+ * control socket, starts commands.  The parts (notify.c, mask.c, stub.c) get it lent. */
+#ifndef ABX_LINUX_BOUNDARY_H
+#define ABX_LINUX_BOUNDARY_H
+
+#include "backend/backend.h"
+
+struct notify; /* notify.h: the listener of one command */
+struct mask;   /* mask.h: the served file system of denied reads */
+struct stub;   /* stub.h: the name server of the box */
+
+struct boundary {
+    const struct plan *plan;
+    struct loop *loop;
+    const struct broker *broker;
+    int32_t init_pid; /* as the host sees it */
+    int init_pidfd;
+    int root;         /* O_PATH of the box's root directory */
+    int host_root;    /* O_PATH of the host's "/" */
+    struct mask *mask; /* NULL without masks */
+    struct stub *stub;
+    struct boundary_private *own; /* boundary.c's */
+};
+
+/* Has init bind a directory, just made below a guarded (read-only) mount, writable onto itself.
+ * Blocks; workers only, never the loop's thread. 0 or -errno. */
+int boundary_bind(struct boundary *boundary, const char *path);
+/* The command that a process of the box belongs to (0: cannot be told).  Exact where a listener has
+ * spoken of the pid before; else by session and parents. `pid` as the host sees it. */
+uint64_t boundary_command_of(struct boundary *boundary, int32_t pid);
+void boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command);
+/* /proc/PID/exe of a process, for events; "" if it cannot be read. */
+void boundary_program_of(int32_t pid, char *buffer, size_t room);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Answers the notified system calls of one command: decodes, resolves paths inside the box, asks the
+ * broker, lets go on what the kernel layers decide, and does the rest on the caller's behalf. */
+#ifndef ABX_LINUX_NOTIFY_H
+#define ABX_LINUX_NOTIFY_H
+
+#include "linux/boundary.h"
+
+/* Takes the listener.  Loop thread. */
+struct notify *notify_new(struct boundary *boundary, uint64_t command, int listener);
+/* Pending calls get EACCES or are gone; waits for its workers' jobs. Loop thread. */
+void notify_free(struct notify *notify);
+/* Loop thread: calls held under this ticket go on or fail. */
+void notify_answer(struct notify *notify, uint64_t ticket, abx_verdict verdict);
+
+#endif

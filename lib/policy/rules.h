@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/policy only: what a compiled policy is made of.  Parsing (parse.c, builder.c, profile.c)
+ * fills layers through policy_add_*; deciding (evaluate.c, match.c) reads them. */
+#ifndef ABX_POLICY_RULES_H
+#define ABX_POLICY_RULES_H
+
+#include "policy/policy.h"
+
+#include <stdatomic.h>
+
+#define RULES_MAX 10000u
+#define PATTERN_MAX 4096u
+#define DOCUMENT_MAX (1u << 20)
+#define NESTING_MAX 32
+
+enum rule_origin { ORIGIN_OWN = 0, ORIGIN_PROFILE, ORIGIN_PROTECT, ORIGIN_SECRET, ORIGIN_TWIN /* by policy_resolve */ };
+
+struct rule {
+    uint32_t kind;       /* ABX_REQUEST_PATH, _CONNECT, _LISTEN, _SOCKET */
+    uint32_t access;     /* for PATH one ABX_ACCESS_* bit */
+    abx_verdict verdict;
+    enum rule_origin origin;
+    bool implied;        /* loses every tie */
+    bool is_literal;     /* pattern has no active wildcard; `pattern` is then the unescaped path */
+    bool by_content;     /* see struct ruling */
+    uint32_t port_first, port_last; /* CONNECT, LISTEN; 0-0: default ports */
+    char *pattern;       /* PATH: absolute, normalised, variables put in; CONNECT: host pattern or CIDR, canonical */
+    char *id;            /* never NULL, see struct ruling */
+    char *reason;        /* or NULL */
+    char *alternative;   /* or NULL */
+    void *matcher;       /* compiled form, match.c's */
+};
+
+/* One document. Which sections it has an opinion on matters when layers are combined. */
+struct layer {
+    char *source;        /* "managed", "user", "task" or a file name */
+    char *name;          /* the document's "name", or NULL */
+    char *profile;       /* what it extends, or NULL */
+    struct vec rules;    /* struct rule */
+    bool has_read, has_write, has_exec, has_network, has_sockets, has_listen;
+    abx_verdict default_read, default_write; /* where no rule matches */
+    void *index;         /* evaluate.c's: what makes a decision fast */
+    struct policy_settings settings; /* strings owned by the layer's `texts` */
+    struct vec texts;    /* char *, owned */
+    struct vec protect;  /* char *: names protected in every writable root */
+    bool git_protected, git_frozen;
+    char *document;      /* canonical JSON of this layer alone (emit.c), for to_json and digest */
+};
+
+struct abx_policy {
+    atomic_uint references;
+    struct vec layers;   /* struct layer *, outermost (ceiling) first */
+    struct policy_settings settings; /* of all layers */
+    struct vec texts;
+    char digest[65];
+};
+
+/* layer.c: makes and owns. */
+struct layer *layer_new(const char *source);
+void layer_free(struct layer *layer);
+/* Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY, fail->text
+ * says what; the caller prefixes the place). */
+abx_status layer_add_rule(struct layer *layer, const struct rule *rule, struct fail *fail);
+/* Adds implied rules, sorts, builds the index; afterwards the layer is immutable. */
+abx_status layer_finish(struct layer *layer, struct fail *fail);
+/* A policy of these layers (takes them on success), settings combined, digest made. */
+abx_status policy_new(struct layer *const *layers, size_t n_layers, abx_policy **ret_policy,
+        struct fail *fail);
+
+/* match.c: pure. */
+/* Number of leading components of `path` the pattern matched at most (0: only "/"), or -1. */
+int path_match(const char *pattern, const char *path);
+bool path_pattern_is_literal(const char *pattern);
+/* Whether some path strictly below `directory`, existing or not, could be matched. */
+bool path_pattern_reaches_below(const char *pattern, const char *directory);
+/* Absolute, no "//", ".", "..", no trailing "/": the one spelling.  NULL with fail set. */
+char *path_normalise(const char *path, struct fail *fail);
+/* host.c: canonical host names and addresses. */
+char *host_canonical(const char *host, struct fail *fail); /* patterns too; NULL: invalid */
+/* How much of `host` the pattern matched (longer is more), or -1. */
+int host_match(const char *pattern, const char *host);
+
+#endif
