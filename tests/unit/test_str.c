@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Text that came from outside is escaped so that it cannot break or forge a record. */
+#include "base/str.h"
+
+#include "unit/main.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct escape_case {
+    const char *name, *bytes, *escaped;
+} escape_cases[] = {
+    { "plain text stays", "a b", "a b" },
+    { "valid UTF-8 stays", "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+    { "a newline is escaped", "a\nb", "a\\x0Ab" },
+    { "a lone continuation byte is escaped", "a\x80", "a\\x80" },
+    { "an overlong form is escaped", "\xc0\xaf", "\\xC0\\xAF" },
+    { "a surrogate is escaped", "\xed\xa0\x80", "\\xED\\xA0\\x80" },
+    { "a cut sequence is escaped", "\xe2\x82", "\\xE2\\x82" },
+    { "a backslash is doubled on request", "a\\b", "a\\\\b" },
+};
+
+START_TEST(bytes_that_are_not_text_are_escaped)
+{
+    const struct escape_case *c = &escape_cases[_i];
+    char *escaped = text_escape(c->bytes, strlen(c->bytes), true);
+
+    ck_assert_msg(strcmp(escaped, c->escaped) == 0, "%s: %s", c->name, escaped);
+    free(escaped);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("str");
+    TCase *tcase = tcase_create("str");
+
+    tcase_add_loop_test(tcase, bytes_that_are_not_text_are_escaped, 0,
+            sizeof escape_cases / sizeof escape_cases[0]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
