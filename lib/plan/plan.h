@@ -28,9 +28,19 @@ struct private_place {
     char *content; /* PRIVATE_FILE: /etc/hosts and the like */
 };
 
+/* What stands at "/". */
+enum plan_root {
+    ROOT_HOST,  /* the host's tree, read-only */
+    ROOT_MASK,  /* "/" may not be read: the mask.  It serves every ancestor of a place, a private place or
+                   an input, and those themselves, as something to mount over; and the symbolic links
+                   that may be read ("/bin") */
+    ROOT_PIECES /* a tmpfs with the visible top-level entries: no mask, or a new top-level directory */
+};
+
 struct plan {
+    enum plan_root root;
     struct vec places;   /* struct place */
-    struct vec privates; /* struct private_place */
+    struct vec privates; /* struct private_place, sorted by path; they lie over the places */
     struct vec guards;   /* char *: write-denied or asked literal paths inside writable roots, sorted */
     bool guard_patterns; /* patterns apply to writes: every directory is guarded */
     bool read_patterns;  /* every open is decided by the broker */

@@ -73,7 +73,9 @@ enum wire_code {
     OP_OPEN_TREE,         /* a: host path; x: slot: takes a clone before something covers it; flags: OPF_RECURSIVE */
     OP_ATTACH,            /* x: slot, b: box path; y: attrs set */
     /* STAGE_PIVOT */
-    OP_PIVOT,
+    OP_PIVOT,             /* b: box path of the mount that becomes the root of the box, or 0: the new
+                             root itself.  What else stood in the new root is left behind with the
+                             old one, so a tmpfs root is also a place to build in, out of the box's sight */
     /* STAGE_AFTER_PIVOT */
     OP_WRITE,             /* a: string content, b: box path, a /proc/sys file; flags: OPF_OPTIONAL */
     OP_HOSTNAME,          /* a: string */
