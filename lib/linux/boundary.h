@@ -9,6 +9,7 @@
 struct notify; /* notify.h: the listener of one command */
 struct mask;   /* mask.h: the served file system of denied reads */
 struct stub;   /* stub.h: the name server of the box */
+struct workers; /* workers.h: threads for what may block */
 
 struct boundary {
     const struct plan *plan;
@@ -20,6 +21,8 @@ struct boundary {
     int host_root;    /* O_PATH of the host's "/" */
     struct mask *mask; /* NULL without masks */
     struct stub *stub;
+    struct workers *workers; /* made by the first notify_new; boundary.c frees it (workers_free) after
+                                the last notify_free */
     struct boundary_private *own; /* boundary.c's */
 };
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: one notified system call, and what a handler may do with it.
+ *
+ * A handler runs on the loop's thread first.  It must not block there: where it might, it returns
+ * CALL_WORKER and is run again, from its start, on a worker (call->on_worker).  Where the broker says
+ * ASK it returns CALL_HOLD and is run again when the answer is ALLOW; call_decide then allows exactly
+ * what was asked.  So a handler keeps nothing between its runs and reads the caller's memory anew. */
+#ifndef ABX_LINUX_CALL_H
+#define ABX_LINUX_CALL_H
+
+#include "linux/boundary.h"
+
+enum call_result {
+    CALL_CONTINUE, /* the kernel does it: only what the kernel layers confine */
+    CALL_REPLY,    /* answered with call->error (errno), or call->value if that is 0 */
+    CALL_SENT,     /* the handler answered it itself, or the caller is gone */
+    CALL_HOLD,     /* asked: call_decide said ASK */
+    CALL_WORKER    /* would block: run the handler again on a worker */
+};
+
+#define CALL_GRANTS 2u /* questions one call can have: a rename has two names */
+
+/* Something that was asked about, and the object it was asked for. */
+struct call_grant {
+    uint32_t request, access, port;
+    char *target;
+    int object;      /* O_PATH of what was shown, so that its inode number is not given away; or -1 */
+    uint64_t ticket;
+    bool granted;
+};
+
+struct call {
+    struct boundary *boundary;
+    struct notify *notify;
+    uint64_t command;
+    int listener;
+    uint64_t id;      /* of the notification */
+    int32_t pid;      /* the calling thread, as the host sees it */
+    int32_t nr;       /* __NR_* */
+    uint64_t args[6];
+    bool on_worker;   /* may block */
+    int error;        /* the answer, with CALL_REPLY */
+    int64_t value;
+    struct call_grant grants[CALL_GRANTS];
+    uint32_t n_grants;
+};
+
+/* ---- the caller's memory and descriptors ---- */
+/* Whether the caller still waits for this very answer: after reading its memory or /proc, before
+ * acting on what was read. */
+bool call_is_valid(const struct call *call);
+/* Copies exactly `size` bytes; 0, or -EFAULT (bad address) or -EACCES (memory of a program that may
+ * not be read: a denial). */
+int call_read(const struct call *call, uint64_t address, void *buffer, size_t size);
+/* Copies a NUL-terminated text; its length, -ENAMETOOLONG if it does not fit, -EFAULT, -EACCES. */
+long call_read_text(const struct call *call, uint64_t address, char *buffer, size_t room);
+/* The caller's own descriptor `number`, duplicated; or -errno. */
+int call_take_fd(const struct call *call, int number);
+
+/* ---- answers ---- */
+enum call_result call_fail(struct call *call, int error); /* positive errno */
+enum call_result call_return(struct call *call, int64_t value);
+/* Puts a copy of fd into the caller and returns its number there from the call. */
+enum call_result call_return_fd(struct call *call, int fd, bool cloexec);
+/* EACCES and an event for arguments that cannot be read. */
+enum call_result call_unreadable(struct call *call, const char *verb);
+
+/* ---- asking and telling ---- */
+/* The broker's verdict.  `object`: an O_PATH descriptor of what the act is about (lent), or -1; on ASK
+ * it is remembered, and an ALLOW counts for the same object only. */
+abx_verdict call_decide(struct call *call, const struct act *act, int object);
+/* `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE. */
+void call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
+        const char *reason, const char *alternative);
+/* A system call that no box may make: EPERM and an event "boundary:NAME". */
+enum call_result call_refuse(struct call *call, const char *name, const char *reason,
+        const char *alternative);
+
+#endif

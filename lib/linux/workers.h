@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: at most four threads per box for what may block.  They are started when
+ * there is work and end when there is none for a while; each has its own umask and cwd, all signals blocked, and none
+ * of the capabilities by which root passes file permissions. */
+#ifndef ABX_LINUX_WORKERS_H
+#define ABX_LINUX_WORKERS_H
+
+#include <stdbool.h>
+
+#define WORKERS_MAX 4u
+#define WORKERS_QUEUE_MAX 64u
+
+struct workers;
+
+typedef void (*work_fn)(void *data);
+
+struct workers *workers_new(void); /* NULL: no memory */
+/* Runs fn on a worker; false if the queue is full or no thread can be had. Any thread. */
+bool workers_do(struct workers *workers, work_fn fn, void *data);
+/* Waits for running jobs; queued ones are run first. NULL is nothing. */
+void workers_free(struct workers *workers);
+
+/* Drops, from the calling thread only, the capabilities by which a root host would pass the file permissions
+ * that hold for the box.  Reading other processes stays possible. */
+void workers_drop_capabilities(void);
+
+#endif
