@@ -63,9 +63,11 @@ struct policy_settings {
     bool silent_reads;              /* "feedback": {"reads": "silent"} */
     bool restricts_exec;            /* exec.allow was given: only those run */
     bool exec_rules;                /* any exec rule: execve is decided */
+    bool weaken_host_network;       /* NETWORK_HOST needs it of every layer */
     bool weaken_nested_namespaces;
     bool weaken_best_effort;
     const char *run_as;             /* "uid:gid" or NULL */
+    const char *upstream;           /* "environment", "none" or the URL of a proxy; NULL: not given */
 };
 const struct policy_settings *policy_get_settings(abx_policy *policy);
 

@@ -23,6 +23,8 @@ struct rule {
     bool implied;        /* loses every tie */
     bool is_literal;     /* pattern has no active wildcard; `pattern` is then the unescaped path */
     bool by_content;     /* see struct ruling */
+    bool opens_private;  /* CONNECT, from network.private or host_loopback (127.0.0.0/8 and ::1): only
+                            these let an address through that is closed by default */
     uint32_t port_first, port_last; /* CONNECT, LISTEN; 0-0: default ports */
     char *pattern;       /* PATH: absolute, normalised, variables put in; CONNECT: host pattern or CIDR, canonical */
     char *id;            /* never NULL, see struct ruling */
@@ -41,8 +43,8 @@ struct layer {
     abx_verdict default_read, default_write; /* where no rule matches */
     void *index;         /* evaluate.c's: what makes a decision fast */
     struct policy_settings settings; /* strings owned by the layer's `texts` */
-    struct vec texts;    /* char *, owned */
-    struct vec protect;  /* char *: names protected in every writable root */
+    struct vec texts;    /* char *, owned; also the arrays that settings point to */
+    struct vec protect;  /* char *, owned: names (or relative paths) protected in every writable root */
     bool git_protected, git_frozen;
     char *document;      /* canonical JSON of this layer alone (emit.c), for to_json and digest */
 };
@@ -58,7 +60,8 @@ struct abx_policy {
 /* layer.c: makes and owns. */
 struct layer *layer_new(const char *source);
 void layer_free(struct layer *layer);
-/* Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY, fail->text
+/* Takes `is_literal` and `pattern` as struct rule describes them (an unescaped path, or a pattern in
+ * which a backslash takes the next character as it is). Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY, fail->text
  * says what; the caller prefixes the place). */
 abx_status layer_add_rule(struct layer *layer, const struct rule *rule, struct fail *fail);
 /* Adds implied rules, sorts, builds the index; afterwards the layer is immutable. */
