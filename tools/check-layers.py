@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Data flows one way: who may include what.  Prints each include that goes against it."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1]) / "lib"
+ALLOWED = {
+    "base": set(),
+    "policy": {"base"},
+    "plan": {"base", "policy"},
+    "event": {"base"},
+    "backend": {"base", "plan", "policy"},
+    "linux": {"base", "plan", "policy", "backend"},
+    "supervise": {"base", "policy", "plan", "event", "backend"},
+    "api": {"base", "policy", "plan", "event", "backend", "supervise"},
+}
+# The program in the box: its own headers and the wire format, nothing else.
+INIT = {"plan/wire.h"}
+# A backend knows no verdicts' reasons: of lib/policy it sees only what plan.h needs.
+ONLY_HERE = {"jansson.h": "base/json.c", "seccomp.h": "linux/", "nettle/sha2.h": "base/digest.c"}
+
+bad = []
+for path in sorted(root.rglob("*.[ch]")):
+    name = path.relative_to(root).as_posix()
+    layer = name.split("/")[0]
+    if "/" not in name:
+        continue
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
+        if not found:
+            continue
+        kind, target = found.groups()
+        where = f"lib/{name}:{number}: includes {target}"
+        for header, owner in ONLY_HERE.items():
+            if target == header and not name.startswith(owner):
+                bad.append(f"{where}; only {owner} may")
+        if kind == "<":
+            continue
+        if name.startswith("linux/init/"):
+            if "/" in target and target not in INIT and not target.startswith("linux/init/"):
+                bad.append(f"{where}; init knows only its own headers and plan/wire.h")
+            continue
+        other = target.split("/")[0] if "/" in target else layer
+        if other != layer and other not in ALLOWED[layer]:
+            bad.append(f"{where}; {layer} may not know {other}")
+print("\n".join(bad) or "layers: data flows one way")
+sys.exit(1 if bad else 0)

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs every test, as root and as an ordinary user where it can, and counts.
+
+  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, attacks, install, demo (default: all)
+
+A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
+`N passed, N failed, N skipped`.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+USER = 12345
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+passed = failed = skipped = 0
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def count(name, result, output):
+    """Adds what one program's output says; Check and our own runners count for themselves."""
+    global passed, failed, skipped
+    checks = re.findall(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", output, flags=re.M)
+    totals = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", output, flags=re.M)
+    good = bad = missed = 0
+    if result == 77:
+        missed = 1
+    elif checks:
+        for total, failures, errors in checks:
+            bad += int(failures) + int(errors)
+            good += int(total) - int(failures) - int(errors)
+    elif totals:
+        good, bad, missed = (int(number or 0) for number in totals[-1])
+    else:
+        good = 1 if result == 0 else 0
+    if result not in (0, 77) and bad == 0:
+        bad = 1
+    passed, failed, skipped = passed + good, failed + bad, skipped + missed
+    state = "FAIL" if bad else "skip" if missed else "ok"
+    say(f"{state:4} {name}: {good} passed, {bad} failed, {missed} skipped" if good + bad + missed != 1 else f"{state:4} {name}")
+    if bad or missed:
+        say("     " + "\n     ".join(output.strip().splitlines()[-60:]))
+
+
+def run(command, seconds, **more):
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              timeout=seconds, errors="replace", **more)
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        return 1, (late.stdout or b"").decode(errors="replace") + f"\nno end after {seconds} s"
+
+
+def build(name, *options, compiler="gcc"):
+    folder = ROOT / f"build-{name}"
+    environment = dict(os.environ, CC=compiler)
+    command = ["meson", "setup", str(folder), *options] + (["--reconfigure"] if (folder / "build.ninja").exists() else [])
+    for step in (command, ["ninja", "-C", str(folder)]):
+        result, output = run(step, 1800, cwd=ROOT, env=environment)
+        if result != 0:
+            count(f"build {name}", 1, output)
+            return None
+    count(f"build {name}", 0, "")
+    return folder
+
+
+def people():
+    """Who the tests run as: (name, command prefix)."""
+    if os.geteuid() != 0:
+        return [("user", [])]
+    return [("root", []), ("user", AS_USER)]
+
+
+def scratch(prefix):
+    folder = tempfile.mkdtemp(prefix="agentbox-test.", dir="/var/tmp")
+    if prefix:
+        os.chown(folder, USER, USER)
+    return folder
+
+
+def run_one(test, who, prefix, extra):
+    folder = scratch(prefix)
+    environment = dict(os.environ, TMPDIR=folder, HOME=folder, AGENTBOX_TESTS_MUST_RUN="1", CK_TIMEOUT_MULTIPLIER="3", **extra)
+    environment.update(test["env"])
+    result, output = run(prefix + test["cmd"], max(test["timeout"], 30) * 4, cwd=test.get("workdir") or folder, env=environment)
+    shutil.rmtree(folder, ignore_errors=True)
+    return f"{test['name']} ({who})", result, output
+
+
+def run_suites(folder, suites, extra=None, alone=("live", "torture")):
+    """The meson tests of these suites, as everyone; two at a time except where they load the machine."""
+    listed = json.loads(subprocess.run(["meson", "introspect", "--tests", str(folder)], capture_output=True, text=True, check=True).stdout)
+    wanted = [test for test in listed if {part.split(":")[-1] for part in test["suite"]} & set(suites)]
+    for who, prefix in people():
+        some = [t for t in wanted if not (who == "user" and prefix and {s.split(":")[-1] for s in t["suite"]} & {"static", "fuzz"})]
+        together = [t for t in some if not {s.split(":")[-1] for s in t["suite"]} & set(alone)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for name, result, output in pool.map(lambda t: run_one(t, who, prefix, extra or {}), together):
+                count(name, result, output)
+        for test in some:
+            if test not in together:
+                count(*run_one(test, who, prefix, extra or {}))
+
+
+def plain():
+    folder = build("plain", "-Dwerror=true")
+    if folder:
+        run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture"])
+
+
+def asan():
+    folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled")
+    if folder:
+        run_suites(folder, ["unit", "plan", "fuzz", "live"], {
+            "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"})
+
+
+def tsan():
+    folder = build("tsan", "-Db_sanitize=thread", "-Db_lundef=false", "-Dexamples=disabled", compiler="clang")
+    if folder:
+        run_suites(folder, ["threads"], {"TSAN_OPTIONS": "halt_on_error=1"})
+
+
+def tool():
+    folder = ROOT / "build-plain"
+    return (folder / "cli" / "agentbox") if (folder / "cli" / "agentbox").exists() else None
+
+
+def outside(name, script):
+    """A runner of its own that wants root for throw-away namespaces; it does both users."""
+    if os.geteuid() != 0:
+        say(f"     {name}: needs root for its throw-away namespaces; not run")
+        return
+    for who, _ in people():
+        result, output = run([sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user", who], 2400)
+        count(f"{name} ({who})", result, output)
+
+
+def cases():
+    outside("cases", "run.py")
+
+
+def attacks():
+    outside("attacks", "run.py")
+
+
+def install():
+    result, output = run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300)
+    count("install and use from outside", result, output)
+
+
+def demo():
+    for who, prefix in people():
+        folder = scratch(prefix)
+        result, output = run(prefix + ["sh", str(ROOT / "examples" / "demo.sh"), str(tool())], 300, cwd=folder,
+                             env=dict(os.environ, HOME=folder, TMPDIR=folder))
+        shutil.rmtree(folder, ignore_errors=True)
+        count(f"demo ({who})", result, output)
+
+
+def readable_copy():
+    """The ordinary user must be able to read the tree; else everything moves to a copy that it can read."""
+    if os.geteuid() != 0 or subprocess.run(AS_USER + ["test", "-r", str(ROOT / "meson.build"), "-a", "-x", str(ROOT)]).returncode == 0:
+        return None
+    copy = tempfile.mkdtemp(prefix="agentbox-tree.", dir="/var/tmp")
+    os.chmod(copy, 0o755)
+    shutil.copytree(ROOT, copy + "/tree", symlinks=True, ignore=shutil.ignore_patterns("build*"))
+    return copy
+
+
+def main():
+    stages = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "install": install, "demo": demo}
+    chosen = sys.argv[1:] or list(stages)
+    copy = readable_copy()
+    if copy:
+        result = subprocess.run([sys.executable, copy + "/tree/tools/run-tests.py", *chosen]).returncode
+        shutil.rmtree(copy, ignore_errors=True)
+        return result
+    for name in chosen:
+        say(f"== {name}")
+        stages[name]()
+    say(f"{passed} passed, {failed} failed, {skipped} skipped")
+    may_skip = os.environ.get("AGENTBOX_TESTS_MAY_SKIP") == "1"
+    return 1 if failed or (skipped and not may_skip) else 0
+
+
+sys.exit(main())
