@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Puts questions to a person on the terminal, or to a program that is started once a question.
+ * Anything but a well-formed positive answer is a denial. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { QUESTIONS_MAX = 64, ANSWER_MAX = 4096 };
+
+struct question {
+    abx_event *event;
+    int answer; /* pipe from the program, or -1: waits for the terminal */
+    pid_t pid; /* of the program, or 0 */
+    size_t length;
+    char text[ANSWER_MAX];
+};
+
+struct asker {
+    abx_context *context;
+    const char *program; /* NULL: none */
+    int tty; /* -1: none */
+    bool shown; /* the first question stands on the terminal */
+    size_t n_questions;
+    struct question questions[QUESTIONS_MAX];
+};
+
+struct asker *
+asker_new(abx_context *context, const char *how)
+{
+    struct asker *asker = calloc(1, sizeof *asker);
+
+    if (asker == NULL) {
+        fputs("agentbox: out of memory\n", stderr);
+        return NULL;
+    }
+    asker->context = context;
+    asker->tty = -1;
+    if (how == NULL || strcmp(how, "deny") == 0) {
+        return asker;
+    }
+    if (strcmp(how, "tty") == 0) {
+        asker->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+        if (asker->tty < 0) {
+            fprintf(stderr, "agentbox: --ask tty: no terminal: %s\n", strerror(errno));
+            free(asker);
+            return NULL;
+        }
+        return asker;
+    }
+    asker->program = how;
+    return asker;
+}
+
+static void
+answer(struct asker *asker, abx_event *event, abx_verdict verdict, uint32_t scope,
+        const char *message)
+{
+    abx_answer given = { .size = sizeof given,
+        .verdict = verdict,
+        .scope = scope,
+        .approver = asker->program != NULL ? asker->program : "terminal",
+        .message = message };
+
+    /* A question that ran out meanwhile is answered already: nothing is lost. */
+    abx_context_answer(
+            asker->context, (uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET), &given, NULL);
+}
+
+static void
+remove_question(struct asker *asker, size_t i)
+{
+    struct question *question = &asker->questions[i];
+
+    if (question->answer >= 0) {
+        close(question->answer);
+    }
+    if (question->pid > 0) {
+        kill(question->pid, SIGKILL);
+        waitpid(question->pid, NULL, 0);
+    }
+    abx_event_unref(question->event);
+    asker->n_questions--;
+    memmove(question, question + 1, (asker->n_questions - i) * sizeof *question);
+    if (i == 0) {
+        asker->shown = false;
+    }
+}
+
+/* Starts the program with the question on its standard input.  False: it cannot be started. */
+static bool
+start_program(struct asker *asker, struct question *question)
+{
+    posix_spawn_file_actions_t actions;
+    char *const argv[] = { (char *)(uintptr_t)asker->program, NULL };
+    int in[2], out[2];
+    char *json = NULL;
+    size_t length = 0;
+    bool good;
+
+    if (pipe2(in, O_CLOEXEC) < 0) {
+        return false;
+    }
+    if (pipe2(out, O_CLOEXEC) < 0) {
+        close(in[0]);
+        close(in[1]);
+        return false;
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    good = posix_spawnp(&question->pid, asker->program, &actions, NULL, argv, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    if (good && abx_event_to_json(question->event, &json, &length) >= 0) {
+        /* One event is far smaller than a pipe, so this does not block. */
+        good = write(in[1], json, length) == (ssize_t)length && write(in[1], "\n", 1) == 1;
+    }
+    abx_free(json);
+    close(in[1]);
+    question->answer = out[0];
+    fcntl(question->answer, F_SETFL, O_NONBLOCK);
+    return good;
+}
+
+static void
+show(FILE *stream, abx_event *event, uint32_t field, const char *name)
+{
+    const char *text = abx_event_get_string(event, field);
+
+    if (text != NULL && *text != '\0') {
+        fprintf(stream, "  %-10s ", name);
+        print_escaped(stream, text);
+        fputs("\r\n", stream);
+    }
+}
+
+static void
+show_question(struct asker *asker, abx_event *event)
+{
+    int fd = fcntl(asker->tty, F_DUPFD_CLOEXEC, 3);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (stream == NULL) {
+        return;
+    }
+    fputs("\r\nagentbox: a command asks for something the policy puts to you\r\n", stream);
+    show(stream, event, ABX_FIELD_VERB, "wants to");
+    show(stream, event, ABX_FIELD_TARGET, "what");
+    show(stream, event, ABX_FIELD_ASKED, "spelled");
+    show(stream, event, ABX_FIELD_PROGRAM, "program");
+    show(stream, event, ABX_FIELD_RULE, "rule");
+    show(stream, event, ABX_FIELD_REASON, "because");
+    fputs("[o]nce, this [c]ommand, this [b]ox, [n]o? ", stream);
+    fclose(stream);
+    asker->shown = true;
+}
+
+/* "once", "command", "box", "deny" or "deny TEXT", one line. */
+static void
+take_answer(struct asker *asker, struct question *question)
+{
+    static const struct {
+        const char *word;
+        uint32_t scope;
+    } words[] = {
+        { "once", ABX_SCOPE_ONCE },
+        { "command", ABX_SCOPE_COMMAND },
+        { "box", ABX_SCOPE_BOX },
+    };
+    char *end = memchr(question->text, '\n', question->length);
+
+    if (end != NULL) {
+        *end = '\0';
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            if (strcmp(question->text, words[i].word) == 0) {
+                answer(asker, question->event, ABX_VERDICT_ALLOW, words[i].scope, NULL);
+                return;
+            }
+        }
+        if (strncmp(question->text, "deny ", 5) == 0) {
+            answer(asker, question->event, ABX_VERDICT_DENY, 0, question->text + 5);
+            return;
+        }
+    }
+    answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
+}
+
+void
+asker_take(struct asker *asker, abx_event *event)
+{
+    struct question *question;
+
+    if ((asker->program == NULL && asker->tty < 0) || asker->n_questions == QUESTIONS_MAX) {
+        answer(asker, event, ABX_VERDICT_DENY, 0, NULL);
+        return;
+    }
+    question = &asker->questions[asker->n_questions++];
+    *question = (struct question){ .event = abx_event_ref(event), .answer = -1 };
+    if (asker->program != NULL && !start_program(asker, question)) {
+        answer(asker, event, ABX_VERDICT_DENY, 0, NULL);
+        remove_question(asker, asker->n_questions - 1);
+    }
+}
+
+size_t
+asker_poll_set(struct asker *asker, struct pollfd *entries, size_t room)
+{
+    size_t n = 0;
+
+    if (asker->tty >= 0) {
+        if (asker->n_questions > 0 && n < room) {
+            if (!asker->shown) {
+                show_question(asker, asker->questions[0].event);
+            }
+            entries[n++] = (struct pollfd){ .fd = asker->tty, .events = POLLIN };
+        }
+        return n;
+    }
+    for (size_t i = 0; i < asker->n_questions && n < room; i++) {
+        entries[n++] = (struct pollfd){ .fd = asker->questions[i].answer, .events = POLLIN };
+    }
+    return n;
+}
+
+static void
+tty_ready(struct asker *asker)
+{
+    struct question *question = &asker->questions[0];
+    char line[64];
+    ssize_t length = read(asker->tty, line, sizeof line);
+    const char *message = "no";
+    uint32_t scope;
+
+    if (length > 0 && strchr("ocb", line[0]) != NULL) {
+        scope = line[0] == 'o'   ? ABX_SCOPE_ONCE
+                : line[0] == 'c' ? ABX_SCOPE_COMMAND
+                                 : ABX_SCOPE_BOX;
+        message = "yes";
+        answer(asker, question->event, ABX_VERDICT_ALLOW, scope, NULL);
+    } else {
+        answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
+    }
+    dprintf(asker->tty, "%s\r\n", message);
+    remove_question(asker, 0);
+}
+
+/* Reads what there is; true when the answer is complete or the program has ended. */
+static bool
+program_ready(struct question *question)
+{
+    size_t room = sizeof question->text - question->length;
+    ssize_t n = room == 0 ? 0 : read(question->answer, question->text + question->length, room);
+
+    if (n < 0) {
+        return errno != EAGAIN && errno != EINTR;
+    }
+    question->length += (size_t)n;
+    return n == 0 || memchr(question->text, '\n', question->length) != NULL;
+}
+
+void
+asker_ready(struct asker *asker, const struct pollfd *entries, size_t n_entries)
+{
+    if (asker->tty >= 0) {
+        if (n_entries > 0 && entries[0].revents != 0) {
+            tty_ready(asker);
+        }
+        return;
+    }
+    for (size_t k = n_entries; k-- > 0;) {
+        if (entries[k].revents != 0 && program_ready(&asker->questions[k])) {
+            take_answer(asker, &asker->questions[k]);
+            remove_question(asker, k);
+        }
+    }
+}
+
+void
+asker_free(struct asker *asker)
+{
+    if (asker == NULL) {
+        return;
+    }
+    while (asker->n_questions > 0) {
+        remove_question(asker, asker->n_questions - 1);
+    }
+    if (asker->tty >= 0) {
+        close(asker->tty);
+    }
+    free(asker);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the parts of the command line tool share.  The tool uses the public API only. */
+#ifndef AGENTBOX_CLI_H
+#define AGENTBOX_CLI_H
+
+#include <agentbox/agentbox.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { EXIT_REFUSED = 125, EXIT_TIMED_OUT = 124 };
+
+/* options.c: what all commands accept; pointers into argv. */
+struct options {
+    const char *policy; /* file */
+    const char *profile;
+    const char *managed; /* file */
+    const char *workspace;
+    const char *variables[32]; /* "NAME=value" */
+    size_t n_variables;
+    const char *cwd;
+    double timeout_s; /* 0 is none */
+    bool tty;
+    bool explain;
+    const char *events;
+    const char *ask; /* "tty", "deny" or a program */
+    char **rest; /* what follows the options, NULL-terminated */
+};
+/* False: an error was printed. */
+bool options_parse(struct options *options, int argc, char **argv);
+
+/* policy.c: the policy that the options name.  False: *ret_error says why, or errno-style text was
+ * put there by the library; the caller reports and releases it. */
+bool policy_load(const struct options *options, abx_policy **ret_policy, abx_error **ret_error);
+
+/* report.c: errors for people and for the events file. */
+void report_error(abx_error *error);
+void events_write_setup(FILE *events, abx_error *error);
+void events_write(FILE *events, abx_event *event);
+/* Prints text from outside so that it cannot move the cursor or pass for something else. */
+void print_escaped(FILE *stream, const char *text);
+
+/* ask.c: puts questions to a person or a program. */
+struct asker;
+struct pollfd;
+struct asker *asker_new(abx_context *context, const char *how); /* NULL: an error was printed */
+/* Takes a question; the event is referenced as long as needed. */
+void asker_take(struct asker *asker, abx_event *event);
+/* Descriptors to poll, at most `room`; and what to do after poll with the same entries. */
+size_t asker_poll_set(struct asker *asker, struct pollfd *entries, size_t room);
+void asker_ready(struct asker *asker, const struct pollfd *entries, size_t n_entries);
+void asker_free(struct asker *asker);
+
+/* terminal.c: the person's terminal while a command has one of its own. */
+bool terminal_raw(void);
+void terminal_restore(void); /* also called at exit */
+bool terminal_size(uint32_t *ret_rows, uint32_t *ret_columns);
+
+/* Commands: each returns the exit status of the tool. */
+int command_run(int argc, char **argv);
+int command_explain(int argc, char **argv);
+int command_describe(int argc, char **argv);
+int command_policy(int argc, char **argv);
+int command_preflight(int argc, char **argv);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * agentbox: the library from a shell.  This file knows the commands and the usage text, nothing
+ * else. */
+#include "cli.h"
+
+#include <string.h>
+
+static const char usage_text[] =
+        "usage: agentbox COMMAND ...\n"
+        "\n"
+        "  run [OPTIONS] -- CMD ARGS...   run a command inside the boundary\n"
+        "  explain [OPTIONS] read|write|exec|connect TARGET\n"
+        "                                 what the policy says of one act, and why\n"
+        "  describe [OPTIONS]             the boundary in words, for a tool description\n"
+        "  policy validate FILE           check a policy document\n"
+        "  preflight [OPTIONS]            what this host can enforce\n"
+        "  version\n"
+        "\n"
+        "options that name the policy:\n"
+        "  --policy FILE      a policy document, JSON\n"
+        "  --profile NAME     read-only, workspace-write (default), task, packages\n"
+        "  --managed FILE     a ceiling: nothing that it denies is allowed\n"
+        "  --workspace DIR    ${workspace} (default: the current directory)\n"
+        "  --var NAME=VALUE   any other variable of the policy\n"
+        "\n"
+        "options of run:\n"
+        "  --cwd DIR          where the command starts (default: the workspace)\n"
+        "  --timeout SECONDS  end it then; exit status 124\n"
+        "  --tty              give it a terminal\n"
+        "  --events FILE      append one JSON object a line for each event\n"
+        "  --explain          say on standard error what stopped the command, if anything did\n"
+        "  --ask HOW          who answers questions: tty, deny (default), or a program\n"
+        "\n"
+        "The exit status of run is the command's; 128+n if signal n ended it, 124 on time-out,\n"
+        "125 if the library refused, 126 and 127 if the command could not be executed or found.\n";
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    { "run", command_run },
+    { "explain", command_explain },
+    { "describe", command_describe },
+    { "policy", command_policy },
+    { "preflight", command_preflight },
+};
+
+int
+main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "help";
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return commands[i].run(argc - 2, argv + 2);
+        }
+    }
+    if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+        printf("agentbox %s\n", abx_version_string());
+        return 0;
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        fputs(usage_text, stdout);
+        return 0;
+    }
+    fprintf(stderr, "agentbox: unknown command '%s'; 'agentbox help' lists them\n", name);
+    return EXIT_REFUSED;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The options that the commands share, from argv. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+refuse(const char *what, const char *detail)
+{
+    fprintf(stderr, "agentbox: %s '%s'; 'agentbox help' lists the options\n", what, detail);
+    return false;
+}
+
+static bool
+set_timeout(struct options *options, const char *text)
+{
+    char *end;
+
+    options->timeout_s = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(options->timeout_s > 0) || options->timeout_s > 1e9) {
+        return refuse("--timeout wants a number of seconds above 0, not", text);
+    }
+    return true;
+}
+
+static bool
+set_variable(struct options *options, const char *text)
+{
+    if (strchr(text, '=') == NULL || text[0] == '=') {
+        return refuse("--var wants NAME=VALUE, not", text);
+    }
+    if (options->n_variables == sizeof options->variables / sizeof options->variables[0]) {
+        return refuse("too many --var at", text);
+    }
+    options->variables[options->n_variables++] = text;
+    return true;
+}
+
+static bool
+set_value(struct options *options, const char *name, const char *value)
+{
+    const struct {
+        const char *name;
+        const char **field;
+    } texts[] = {
+        { "--policy", &options->policy },
+        { "--profile", &options->profile },
+        { "--managed", &options->managed },
+        { "--workspace", &options->workspace },
+        { "--cwd", &options->cwd },
+        { "--events", &options->events },
+        { "--ask", &options->ask },
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(texts[i].name, name) == 0) {
+            *texts[i].field = value;
+            return true;
+        }
+    }
+    if (strcmp(name, "--timeout") == 0) {
+        return set_timeout(options, value);
+    }
+    if (strcmp(name, "--var") == 0) {
+        return set_variable(options, value);
+    }
+    return refuse("unknown option", name);
+}
+
+static bool
+set_flag(struct options *options, const char *name)
+{
+    if (strcmp(name, "--tty") == 0) {
+        options->tty = true;
+        return true;
+    }
+    if (strcmp(name, "--explain") == 0) {
+        options->explain = true;
+        return true;
+    }
+    return false;
+}
+
+bool
+options_parse(struct options *options, int argc, char **argv)
+{
+    int i = 0;
+
+    memset(options, 0, sizeof *options);
+    while (i < argc && strncmp(argv[i], "--", 2) == 0) {
+        char *equals = strchr(argv[i], '=');
+
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        if (set_flag(options, argv[i])) {
+            i++;
+            continue;
+        }
+        if (equals != NULL) {
+            *equals = '\0';
+            if (!set_value(options, argv[i], equals + 1)) {
+                return false;
+            }
+            i++;
+            continue;
+        }
+        if (i + 1 >= argc) {
+            return refuse("no value after", argv[i]);
+        }
+        if (!set_value(options, argv[i], argv[i + 1])) {
+            return false;
+        }
+        i += 2;
+    }
+    options->rest = argv + i;
+    if (options->policy != NULL && options->profile != NULL) {
+        return refuse("--policy and --profile exclude each other: a document has \"extends\":",
+                options->profile);
+    }
+    return true;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Makes the policy that the options name, and the commands that only look at policies. */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads a whole file, at most a little more than the library accepts, so that it says what is
+ * wrong. */
+static char *
+read_file(const char *path, size_t *ret_length)
+{
+    enum { ROOM = (1 << 20) + 2 };
+    FILE *file = fopen(path, "re");
+    char *text = malloc(ROOM);
+    bool failed;
+
+    if (file == NULL || text == NULL) {
+        fprintf(stderr, "agentbox: cannot read '%s': %s\n", path, strerror(errno));
+        free(text);
+        if (file != NULL) {
+            fclose(file);
+        }
+        return NULL;
+    }
+    *ret_length = fread(text, 1, ROOM - 1, file);
+    text[*ret_length] = '\0';
+    failed = ferror(file) != 0;
+    fclose(file);
+    if (failed) {
+        fprintf(stderr, "agentbox: cannot read '%s': %s\n", path, strerror(errno));
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* ${workspace}, ${home} and what --var gives. */
+static bool
+set_variables(const struct options *options, abx_policy_builder *builder)
+{
+    const char *given = options->workspace != NULL ? options->workspace : ".";
+    char *workspace = realpath(given, NULL);
+    const char *home = getenv("HOME");
+
+    if (workspace == NULL) {
+        fprintf(stderr, "agentbox: workspace '%s': %s\n", given, strerror(errno));
+        return false;
+    }
+    abx_policy_builder_variable(builder, "workspace", workspace);
+    free(workspace);
+    if (home != NULL && home[0] == '/') {
+        abx_policy_builder_variable(builder, "home", home);
+    }
+    for (size_t i = 0; i < options->n_variables; i++) {
+        const char *equals = strchr(options->variables[i], '=');
+        char *name = strndup(options->variables[i], (size_t)(equals - options->variables[i]));
+
+        if (name != NULL) {
+            abx_policy_builder_variable(builder, name, equals + 1);
+        }
+        free(name);
+    }
+    return true;
+}
+
+/* One document (or profile) as a policy. */
+static bool
+build(const struct options *options, const char *profile, const char *file, const char *source,
+        abx_policy **ret_policy, abx_error **ret_error)
+{
+    abx_policy_builder *builder = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    bool good = false;
+
+    if (file != NULL) {
+        text = read_file(file, &length);
+        if (text == NULL) {
+            return false;
+        }
+    }
+    if (abx_policy_builder_new(profile, &builder, ret_error) < 0) {
+        free(text);
+        return false;
+    }
+    if (set_variables(options, builder)) {
+        if (text != NULL) {
+            abx_policy_builder_source(builder, source);
+            abx_policy_builder_merge_json(builder, text, length);
+        }
+        good = abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
+    }
+    abx_policy_builder_unref(builder);
+    free(text);
+    return good;
+}
+
+bool
+policy_load(const struct options *options, abx_policy **ret_policy, abx_error **ret_error)
+{
+    const char *profile = options->profile;
+    abx_policy *own = NULL;
+    abx_policy *ceiling = NULL;
+    bool good;
+
+    if (profile == NULL && options->policy == NULL) {
+        profile = "workspace-write";
+    }
+    if (!build(options, profile, options->policy, options->policy, &own, ret_error)) {
+        return false;
+    }
+    if (options->managed == NULL) {
+        *ret_policy = own;
+        return true;
+    }
+    good = build(options, NULL, options->managed, "managed", &ceiling, ret_error) &&
+           abx_policy_intersect(ceiling, own, ret_policy, ret_error) >= 0;
+    abx_policy_unref(ceiling);
+    abx_policy_unref(own);
+    return good;
+}
+
+static int
+refused(abx_error *error)
+{
+    if (error != NULL) {
+        report_error(error);
+        abx_error_unref(error);
+    }
+    return EXIT_REFUSED;
+}
+
+/* "host:port", "[v6]:port" or "host"; the host part stays in `target`. */
+static uint32_t
+split_port(char *target)
+{
+    char *colon = strrchr(target, ':');
+    char *end;
+    unsigned long port;
+
+    if (colon == NULL || (target[0] != '[' && strchr(target, ':') != colon)) {
+        return 443;
+    }
+    port = strtoul(colon + 1, &end, 10);
+    if (*end != '\0' || end == colon + 1 || port == 0 || port > 65535) {
+        return 443;
+    }
+    *colon = '\0';
+    return (uint32_t)port;
+}
+
+static bool
+make_request(char *verb, char *target, abx_request *request)
+{
+    static const struct {
+        const char *verb;
+        uint32_t kind, access;
+    } verbs[] = {
+        { "read", ABX_REQUEST_PATH, ABX_ACCESS_READ },
+        { "write", ABX_REQUEST_PATH, ABX_ACCESS_WRITE },
+        { "exec", ABX_REQUEST_EXEC, ABX_ACCESS_EXEC },
+        { "connect", ABX_REQUEST_CONNECT, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (strcmp(verbs[i].verb, verb) == 0) {
+            *request = (abx_request){ .size = sizeof *request,
+                .kind = verbs[i].kind,
+                .access = verbs[i].access,
+                .target = target };
+            if (request->kind == ABX_REQUEST_CONNECT) {
+                request->port = split_port(target);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+int
+command_explain(int argc, char **argv)
+{
+    struct options options;
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    abx_request request;
+    char *json = NULL;
+    size_t length;
+    abx_status status;
+
+    if (!options_parse(&options, argc, argv)) {
+        return EXIT_REFUSED;
+    }
+    if (options.rest[0] == NULL || options.rest[1] == NULL || options.rest[2] != NULL ||
+            !make_request(options.rest[0], options.rest[1], &request)) {
+        fputs("usage: agentbox explain [OPTIONS] read|write|exec|connect TARGET\n", stderr);
+        return EXIT_REFUSED;
+    }
+    if (!policy_load(&options, &policy, &error)) {
+        return refused(error);
+    }
+    status = abx_policy_explain(policy, &request, &json, &length);
+    abx_policy_unref(policy);
+    if (status < 0) {
+        fprintf(stderr, "agentbox: %s: the target must be an absolute path, or host:port\n",
+                abx_status_name(status));
+        return EXIT_REFUSED;
+    }
+    puts(json);
+    abx_free(json);
+    return 0;
+}
+
+int
+command_describe(int argc, char **argv)
+{
+    struct options options;
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    char *text = NULL;
+    size_t length;
+    abx_status status;
+
+    if (!options_parse(&options, argc, argv)) {
+        return EXIT_REFUSED;
+    }
+    if (!policy_load(&options, &policy, &error)) {
+        return refused(error);
+    }
+    status = abx_policy_describe(
+            policy, options.rest[0] != NULL ? options.rest[0] : "text", &text, &length);
+    abx_policy_unref(policy);
+    if (status < 0) {
+        fputs("agentbox: formats are text, markdown and json\n", stderr);
+        return EXIT_REFUSED;
+    }
+    fputs(text, stdout);
+    abx_free(text);
+    return 0;
+}
+
+int
+command_policy(int argc, char **argv)
+{
+    struct options options;
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+
+    if (argc < 2 || strcmp(argv[0], "validate") != 0 ||
+            !options_parse(&options, argc - 1, argv + 1)) {
+        fputs("usage: agentbox policy validate [--workspace DIR] [--var NAME=VALUE] FILE\n",
+                stderr);
+        return EXIT_REFUSED;
+    }
+    if (options.policy == NULL) {
+        options.policy = options.rest[0];
+    }
+    if (options.policy == NULL || !policy_load(&options, &policy, &error)) {
+        return refused(error);
+    }
+    printf("%s: valid, digest %s\n", options.policy, abx_policy_get_digest(policy));
+    abx_policy_unref(policy);
+    return 0;
+}

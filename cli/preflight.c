@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What this host can enforce, as a table. */
+#include "cli.h"
+
+int
+command_preflight(int argc, char **argv)
+{
+    struct options options;
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    abx_report *report = NULL;
+    size_t n_rows;
+
+    if (!options_parse(&options, argc, argv)) {
+        return EXIT_REFUSED;
+    }
+    if (((options.policy != NULL || options.profile != NULL) &&
+                !policy_load(&options, &policy, &error)) ||
+            abx_preflight(policy, &report, &error) < 0) {
+        if (error != NULL) {
+            report_error(error);
+            abx_error_unref(error);
+        }
+        abx_policy_unref(policy);
+        return EXIT_REFUSED;
+    }
+    n_rows = abx_report_get_count(report);
+    for (size_t i = 0; i < n_rows; i++) {
+        const char *remedy = abx_report_get_string(report, i, "remedy");
+
+        printf("%-24s %-10s %s\n", abx_report_get_string(report, i, "feature"),
+                abx_report_get_string(report, i, "state"),
+                abx_report_get_string(report, i, "detail"));
+        if (remedy != NULL && *remedy != '\0') {
+            printf("%-24s            %s\n", "", remedy);
+        }
+    }
+    abx_report_unref(report);
+    abx_policy_unref(policy);
+    return 0;
+}

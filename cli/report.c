@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Errors and events as text: on standard error for people, one JSON object a line for programs. */
+#include "cli.h"
+
+#include <string.h>
+#include <time.h>
+
+void
+print_escaped(FILE *stream, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+        if (*p < 0x20 || *p >= 0x7f) {
+            fprintf(stream, "\\x%02X", *p);
+        } else {
+            fputc(*p, stream);
+        }
+    }
+}
+
+void
+report_error(abx_error *error)
+{
+    const char *step = abx_error_get_step(error);
+    const char *remedy = abx_error_get_remedy(error);
+
+    fputs("agentbox: ", stderr);
+    print_escaped(stderr, abx_error_get_message(error));
+    if (*step != '\0') {
+        fputs(" [", stderr);
+        print_escaped(stderr, step);
+        fputc(']', stderr);
+    }
+    fputc('\n', stderr);
+    if (*remedy != '\0') {
+        fputs("agentbox: ", stderr);
+        print_escaped(stderr, remedy);
+        fputc('\n', stderr);
+    }
+}
+
+static void
+write_string(FILE *stream, const char *name, const char *text)
+{
+    fprintf(stream, ",\"%s\":\"", name);
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\') {
+            fprintf(stream, "\\%c", *p);
+        } else if (*p < 0x20 || *p >= 0x7f) {
+            fprintf(stream, "\\\\x%02X", *p);
+        } else {
+            fputc(*p, stream);
+        }
+    }
+    fputc('"', stream);
+}
+
+void
+events_write_setup(FILE *events, abx_error *error)
+{
+    struct timespec now;
+
+    if (events == NULL) {
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    fprintf(events, "{\"type\":\"setup\",\"time\":%lld",
+            (long long)now.tv_sec * 1000000000LL + now.tv_nsec);
+    write_string(events, "status", abx_status_name(abx_error_get_status(error)));
+    write_string(events, "step", abx_error_get_step(error));
+    write_string(events, "message", abx_error_get_message(error));
+    write_string(events, "remedy", abx_error_get_remedy(error));
+    fputs("}\n", events);
+    fflush(events);
+}
+
+void
+events_write(FILE *events, abx_event *event)
+{
+    char *json;
+    size_t length;
+
+    if (events == NULL || abx_event_to_json(event, &json, &length) < 0) {
+        return;
+    }
+    fwrite(json, 1, length, events);
+    fputc('\n', events);
+    fflush(events);
+    abx_free(json);
+}
