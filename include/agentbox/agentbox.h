@@ -17,6 +17,8 @@
 #ifndef AGENTBOX_AGENTBOX_H
 #define AGENTBOX_AGENTBOX_H
 
+/* clang-format off */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,7 +42,7 @@ typedef struct abx_error abx_error;                   /* [I] why a call failed  
 typedef struct abx_context abx_context;               /* [L] library instance, event queue   */
 typedef struct abx_policy_builder abx_policy_builder; /* [O] collects rules                  */
 typedef struct abx_policy abx_policy;                 /* [I] compiled rules                  */
-typedef struct abx_identity abx_identity;             /* [I] on whose behalf                 */
+typedef struct abx_identity abx_identity;             /* [I] on whose behalf; not yet         */
 typedef struct abx_box abx_box;                       /* [L] one open boundary, many commands */
 typedef struct abx_process abx_process;               /* [L] one command in a box            */
 typedef struct abx_event abx_event;                   /* [I] something that happened         */
@@ -70,7 +72,7 @@ enum abx_status_values {
     ABX_ERR_EXEC = -1008,        /* boundary built, the command could not be started */
     ABX_ERR_TIMEOUT = -1009,
     ABX_ERR_IO = -1010,
-    ABX_ERR_DENIED = -1011, /* a decision said no: action, grant or credential refused */
+    ABX_ERR_DENIED = -1011, /* a decision said no: a grant or a variable that the policy rules out */
     ABX_ERR_INTERNAL = -1099
 };
 ABX_API const char *abx_status_name(abx_status status); /* "ABX_ERR_SETUP" */
@@ -87,23 +89,22 @@ ABX_API void abx_free(void *buffer); /* buffers returned through a `ret_` parame
 enum abx_log_values { ABX_LOG_ERROR = 1, ABX_LOG_WARNING = 2, ABX_LOG_INFO = 3, ABX_LOG_DEBUG = 4 };
 enum abx_backend_values {
     ABX_BACKEND_NATIVE = 0,   /* the strongest tier that this host can enforce */
-    ABX_BACKEND_SIMULATED = 1 /* no OS at all: abx_box_attempt drives it; for testing harnesses */
+    ABX_BACKEND_SIMULATED = 1 /* no OS at all, for testing harnesses; not in this version */
 };
 typedef struct abx_context_options {
     uint32_t size;    /* sizeof(abx_context_options); zero in any other field means "default" */
     uint32_t backend; /* ABX_BACKEND_* */
-    uint32_t log_level; /* log lines arrive as ABX_EVENT_LOG; 0 is none */
-    uint32_t reserved;
-    const char *audit_path; /* append-only JSON lines, hash-chained; NULL is none */
+    uint32_t log_level; /* log lines arrive as ABX_EVENT_LOG; 0 is none; not in this version */
+    uint32_t events;    /* how many events wait at most before denials are dropped; 0 is 4,096 */
+    const char *audit_path; /* append-only JSON lines, hash-chained; not in this version: NULL */
     const char *init_path;  /* the program in the box, where memfd may not be executed; NULL is carried */
 } abx_context_options;
 
+/* What "not in this version" marks is refused with ABX_ERR_UNSUPPORTED, never ignored. */
 ABX_API abx_status abx_context_new(
         const abx_context_options *options, abx_context **ret_context, abx_error **reterr);
 ABX_API abx_context *abx_context_ref(abx_context *context);
 ABX_API void abx_context_unref(abx_context *context);
-/* Counters as JSON: denials, approvals asked/given/refused, retries after denial, time added. */
-ABX_API abx_status abx_context_stats(abx_context *context, char **ret_json, size_t *ret_length);
 
 /* ---- policy --------------------------------------------------------------------------- */
 typedef uint32_t abx_verdict;
@@ -160,9 +161,6 @@ ABX_API abx_status abx_policy_to_json(abx_policy *policy, char **ret_json, size_
 /* What both allow: an organisation's ceiling over a user's policy.  Never wider than either. */
 ABX_API abx_status abx_policy_intersect(
         abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, abx_error **reterr);
-/* Rows: what `after` allows that `before` does not, and the reverse, each with an example. */
-ABX_API abx_status abx_policy_compare(
-        abx_policy *before, abx_policy *after, abx_report **ret_report, abx_error **reterr);
 /* The boundary in words, for a model's tool description ("text", "markdown" or "json"). */
 ABX_API abx_status abx_policy_describe(
         abx_policy *policy, const char *format, char **ret_text, size_t *ret_length);
@@ -203,34 +201,26 @@ ABX_API abx_status abx_policy_evaluate(
 ABX_API abx_status abx_policy_explain(
         abx_policy *policy, const abx_request *request, char **ret_json, size_t *ret_length);
 
-/* ---- identity --------------------------------------------------------------------------- */
-/* Who asked, which agent session acts, and the short-lived delegation it acts under. */
-ABX_API abx_status abx_identity_new(const char *principal, const char *agent_session,
-        const char *delegation, int64_t delegation_expires_ms, abx_identity **ret_identity,
-        abx_error **reterr);
-ABX_API abx_identity *abx_identity_ref(abx_identity *identity);
-ABX_API void abx_identity_unref(abx_identity *identity);
-
 /* ---- box -------------------------------------------------------------------------------- */
-/* Builds the boundary once; commands then start in it at about the price of posix_spawn. */
+/* Builds the boundary once; commands then start in it at about the price of posix_spawn.  `identity`
+ * must be NULL in this version.  ABX_ERR_UNSUPPORTED: this host cannot enforce some rule; the error
+ * names it and what to change.  ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed
+ * and a denied sample of each kind of rule, was not stopped; nothing is left of it. */
 ABX_API abx_status abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity,
         abx_box **ret_box, abx_error **reterr);
 ABX_API uint64_t abx_box_get_id(abx_box *box);
-/* JSON receipt: tier, mechanism per rule, canary results, what is weaker and why. */
+/* JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both
+ * spellings, digest of the policy. */
 ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
-/* A grant adds exactly one request pattern for a while; 0 expires never, 0 uses is unlimited. */
+/* A grant adds exactly one request for a while: a path and one access, or a host and port.  A target that
+ * ends in a slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
+ * unlimited.  It lifts what the policy asks about or has no rule for, never what a rule denies:
+ * that is ABX_ERR_DENIED. */
 ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms,
         uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
+/* After it returns nothing new is done under that grant.  ABX_ERR_STATE: there is none. */
 ABX_API abx_status abx_box_revoke(abx_box *box, uint64_t grant);
 ABX_API abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
-/* Asks for a decision on a typed action; may queue an approval: ABX_NONE and a ticket. */
-ABX_API abx_status abx_box_request(abx_box *box, const abx_request *request, uint64_t *ret_ticket,
-        abx_decision *decision, abx_error **reterr);
-/* Simulated backend only: as if a command in the box had tried this. */
-ABX_API abx_status abx_box_attempt(
-        abx_box *box, const abx_request *request, abx_decision *decision, abx_error **reterr);
-/* Observed accesses of this box as the smallest policy that would have allowed them. */
-ABX_API abx_status abx_box_suggest(abx_box *box, abx_policy **ret_policy, abx_error **reterr);
 ABX_API abx_status abx_box_kill(abx_box *box); /* every process in it, at once */
 ABX_API abx_box *abx_box_ref(abx_box *box);
 ABX_API void abx_box_unref(abx_box *box); /* the last one kills and reaps */
@@ -259,8 +249,8 @@ typedef struct abx_spawn_options {
 typedef struct abx_exit {
     uint32_t size;
     uint32_t reason; /* ABX_EXIT_* */
-    int32_t code;    /* exit code or signal number */
-    uint32_t denials;
+    int32_t code;    /* exit code, or the signal that ended it */
+    uint32_t denials; /* attempts that were denied, all of them */
     uint64_t cpu_us;
     uint64_t peak_memory;
 } abx_exit;
@@ -280,8 +270,11 @@ ABX_API abx_status abx_process_wait(abx_process *process, int64_t timeout_ms, ab
 ABX_API abx_status abx_process_signal(abx_process *process, int32_t signal);
 ABX_API abx_status abx_process_resize(abx_process *process, uint32_t rows, uint32_t columns);
 ABX_API uint64_t abx_process_get_id(abx_process *process);
-ABX_API int64_t abx_process_take_stdio(
-        abx_process *process, uint32_t which); /* caller closes; -1 if none */
+/* The host's end of stream 0, 1 or 2: once for each PIPE; with PTY a duplicate of the terminal's master
+ * each time.  The caller closes it; -1 if there is none. */
+ABX_API int64_t abx_process_take_stdio(abx_process *process, uint32_t which);
+/* What a CAPTURE stream held when the command ended, at most ABX_LIMIT_OUTPUT bytes, with a NUL after
+ * it; NULL while it runs or without capture. */
 ABX_API const char *abx_process_get_output(
         abx_process *process, uint32_t which, size_t *ret_length);
 /* What stopped this command, for the model ("text") or a program ("json"): layer, resource,
@@ -291,7 +284,8 @@ ABX_API abx_status abx_process_explain(
 ABX_API abx_process *abx_process_ref(abx_process *process);
 ABX_API void abx_process_unref(abx_process *process); /* the last one does not kill */
 
-/* Opens a box, runs one command, captures its output, closes the box. */
+/* Opens a box, runs one command, captures its output (unless `options` says otherwise), waits for it and
+ * closes the box. */
 ABX_API abx_status abx_run(abx_context *context, abx_policy *policy, const char *const *argv,
         const abx_spawn_options *options, abx_process **ret_process, abx_error **reterr);
 
@@ -324,7 +318,7 @@ enum abx_layer_values { /* which boundary spoke: tells a model where to look */
 };
 enum abx_field_values {
     ABX_FIELD_SEQUENCE = 1,
-    ABX_FIELD_TIME_NS = 2,
+    ABX_FIELD_TIME_NS = 2,      /* Unix time */
     ABX_FIELD_BOX = 3,
     ABX_FIELD_PROCESS = 4,
     ABX_FIELD_LABEL = 5,
@@ -341,9 +335,9 @@ enum abx_field_values {
     ABX_FIELD_REASON = 16,
     ABX_FIELD_ALTERNATIVE = 17, /* what is allowed instead */
     ABX_FIELD_BACKEND = 18,
-    ABX_FIELD_REPEATS = 19,
+    ABX_FIELD_REPEATS = 19,     /* how many equal attempts this event stands for; 1 is one */
     ABX_FIELD_TICKET = 20,
-    ABX_FIELD_DEADLINE_MS = 21,
+    ABX_FIELD_DEADLINE_MS = 21, /* Unix time after which no answer is a denial */
     ABX_FIELD_DROPPED = 22,
     ABX_FIELD_LEVEL = 23,
     ABX_FIELD_MESSAGE = 24,
@@ -370,16 +364,17 @@ ABX_API uint32_t abx_event_get_type(abx_event *event);
 ABX_API int64_t abx_event_get_int(abx_event *event, uint32_t field); /* 0 if it has none */
 ABX_API const char *abx_event_get_string(
         abx_event *event, uint32_t field); /* NULL if it has none */
+/* One object on one line; docs/events.md has the names. */
 ABX_API abx_status abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length);
 ABX_API abx_event *abx_event_ref(abx_event *event);
 ABX_API void abx_event_unref(abx_event *event);
 
 /* ---- answers ----------------------------------------------------------------------------- */
 enum abx_scope_values {
-    ABX_SCOPE_ONCE = 0,    /* this call, and nothing else */
+    ABX_SCOPE_ONCE = 0,    /* the calls that wait on this question, and nothing else */
     ABX_SCOPE_COMMAND = 1, /* until this command ends */
     ABX_SCOPE_BOX = 2,     /* until the box is closed */
-    ABX_SCOPE_UNTIL = 3    /* until expires_ms */
+    ABX_SCOPE_UNTIL = 3    /* in this box until expires_ms, Unix time */
 };
 typedef struct abx_answer {
     uint32_t size;
@@ -387,24 +382,15 @@ typedef struct abx_answer {
     uint32_t scope; /* ABX_SCOPE_* */
     uint32_t reserved;
     int64_t expires_ms;
-    const char *approver; /* who said so; two different ones where the rule wants two */
-    const char *evidence; /* step-up proof, opaque to the library, kept in the audit log */
+    const char *approver; /* who said so */
+    const char *evidence; /* step-up proof for the audit log; not in this version: NULL */
     const char *message;  /* reaches the model with a refusal */
 } abx_answer;
 /* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. */
 ABX_API abx_status abx_context_answer(
         abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr);
-/* A secret given beforehand under the name that the policy uses; copied, never enters the box, wiped. */
-ABX_API abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret,
-        size_t length, int64_t expires_ms, abx_error **reterr);
-/* Answers an ABX_EVENT_CREDENTIAL; the secret is copied, never enters the box, and is wiped. */
-ABX_API abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret,
-        size_t length, int64_t expires_ms, abx_error **reterr);
 
-/* ---- audit and preflight ----------------------------------------------------------------- */
-ABX_API abx_status abx_audit_verify(
-        const char *path, uint64_t *ret_records, abx_error **reterr);
-
+/* ---- preflight ------------------------------------------------------------------------ */
 /* What this host can enforce of `policy` (NULL: of everything).  Tries it: a harmless canary is
  * run in a throw-away boundary and must be stopped; an API that merely returned success is not
  * believed. */
