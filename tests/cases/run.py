@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the cases against the built tool: run.py --tool PATH --user root|user [--only ID,ID] [-v]
+
+Starts as root.  Each case runs in a throw-away world: own mount, pid, net and uts namespaces, every host mount
+read-only, private /tmp, /var/tmp, /dev/shm, /run/lock, so that a case that should be stopped and is not cannot hurt
+the machine.  docs/cases.md lists the cases that do not hold, with why; they must fail, all others must pass.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+UID = 12345
+CAPABILITIES = "fs net tty timeout events approvals exec rdefault git managed"
+GROUPS = {"filesystem", "process_terminal", "feedback", "tools", "escapes", "performance", "approvals", "config"}
+ISOLATE = r"""
+T=$(mktemp -d /run/abxr.XXXXXX); mount -t tmpfs -o size=64m t $T; mkdir $T/B $T/L; mount --bind $B $T/B; mount --bind $LIB $T/L
+mount -t tmpfs -o mode=1777 t /var/tmp; mkdir $B $LIB; mount --move $T/B $B; mount --move $T/L $LIB
+mount -t tmpfs -o mode=1777 t /tmp; umount $T; rmdir $T
+mount -t tmpfs -o mode=1777 t /dev/shm; [ -d /run/lock ] && mount -t tmpfs -o mode=1777 t /run/lock
+mount -t proc proc /proc; mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx
+/usr/bin/python3 - "$B" "$LIB" <<'P'
+import os,sys,subprocess
+keep={"/tmp","/var/tmp","/dev/shm","/run/lock",sys.argv[1],sys.argv[2]}
+for l in open("/proc/self/mountinfo"):
+    f=l.split(); m=f[4].encode().decode("unicode_escape"); t=f[f.index("-")+1]
+    if m in keep or t in("proc","devpts","mqueue","tmpfs") and m!="/dev" and m.startswith("/dev") or t=="proc": continue
+    if m=="/dev": continue
+    subprocess.run(["mount","-o","remount,bind,ro",m],stderr=subprocess.DEVNULL)
+P
+touch /root/.abx-probe 2>/dev/null && { rm -f /root/.abx-probe; echo "ERROR isolation failed"; exit 99; }
+ip link set lo up; hostname abx.test
+"""
+HOSTS = """127.0.0.1 localhost
+::1 localhost ip6-localhost
+45.45.45.10 allowed.test sub.allowed.test xn--bcher-kva.test
+45.45.45.20 evil.test evilallowed.test allowed.test.evil.test other.test
+169.254.169.254 rebind.allowed.test
+10.9.9.9 priv.allowed.test
+"""
+LAB = """for i in 45.45.45.10 45.45.45.20 45.45.45.30 10.9.9.9 10.9.9.10 169.254.169.254; do ip addr add $i/32 dev lo; done
+mount --bind $LIB/hosts /etc/hosts
+/usr/bin/python3 $LIB/labsrv.py $B/srv.log $LIB >/dev/null 2>&1 &
+for i in $(seq 100); do [ -e $B/srv.log.ready ] && break; sleep 0.05; done
+chmod 666 $B/srv.log 2>/dev/null || { : > $B/srv.log; chmod 666 $B/srv.log; }
+"""
+
+
+def exceptions():
+    """Rows `| ID | who | why |` of docs/cases.md; who is root, user or both."""
+    rows = {}
+    for line in open(os.path.join(ROOT, "docs", "cases.md")):
+        row = re.match(r"\| ([A-Z]{2}-\d+) \| (root|user|both) \| (.+) \|$", line.strip())
+        if row:
+            rows[row.group(1)] = (row.group(2), row.group(3))
+    return rows
+
+
+def make_library(tool):
+    """Everything that a case needs, where the ordinary user can read it."""
+    library = tempfile.mkdtemp(prefix="abxlib.", dir="/var/tmp")
+    os.chmod(library, 0o755)
+    for file in glob.glob(HERE + "/harness/*"):
+        shutil.copy(file, library)
+    shutil.copy(HERE + "/abx", library)
+    shutil.copy(tool, library + "/agentbox")
+    for file in glob.glob(os.path.join(os.path.dirname(os.path.dirname(tool)), "lib", "libagentbox.so.0")):
+        shutil.copy(file, library)
+    subprocess.run(["gcc", "-O1", "-static", "-o", library + "/denysys", HERE + "/harness/denysys.c"], check=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=lab", "-keyout",
+                    library + "/key.pem", "-out", library + "/cert.pem", "-addext",
+                    "subjectAltName=DNS:allowed.test,DNS:evil.test,DNS:*.allowed.test"], stderr=subprocess.DEVNULL)
+    with open(library + "/hosts", "w") as hosts:
+        hosts.write(HOSTS)
+    return library
+
+
+def script(case, user, base):
+    body = '. "$LIB/lib.sh"\ncd "$W"\n' + case["setup"] + "\n" + case["command"] + "\n"
+    with open(base + "/case.sh", "w") as file:
+        file.write(body)
+    os.chmod(base + "/case.sh", 0o644)
+    text = "set -e\n" + ISOLATE + (case.get("root_setup") or "") + "\n"
+    if user:
+        text += (f'(cat /etc/passwd; echo "abxt:x:{UID}:{UID}:t:/nonexistent:/bin/sh") > $B/passwd; chmod 644 $B/passwd; '
+                 "mount --bind $B/passwd /etc/passwd\n")
+    if case.get("lab"):
+        text += LAB
+    runner = f"setpriv --reuid={UID} --regid={UID} --clear-groups bash $B/case.sh" if user else "bash $B/case.sh"
+    with open(base + "/start.sh", "w") as file:
+        file.write(text + "set +e\n" + runner + "\nexit $?\n")
+
+
+def run_case(case, user, library):
+    base = tempfile.mkdtemp(prefix="abxt.", dir="/var/tmp")
+    os.chmod(base, 0o755)
+    for name in ("", "/w", "/o", "/h"):
+        if name:
+            os.mkdir(base + name)
+        if user:
+            os.chown(base + name, UID, UID)
+    environment = dict(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", B=base, W=base + "/w", O=base + "/o",
+                       H=base + "/h", HOME=base + "/h", AD="", LIB=library, ABX_BIN=library + "/abx", ABX_CAPS=CAPABILITIES,
+                       LD_LIBRARY_PATH=library, LANG="C.UTF-8", TERM="xterm", GIT_AUTHOR_NAME="t", GIT_AUTHOR_EMAIL="t@t",
+                       GIT_COMMITTER_NAME="t", GIT_COMMITTER_EMAIL="t@t")
+    script(case, user, base)
+    with open(library + "/out", "wb") as out:
+        child = subprocess.Popen(["unshare", "-m", "--propagation", "private", "-n", "--uts", "--pid", "--fork", "--kill-child", "bash",
+                                  base + "/start.sh"], env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                 start_new_session=True)
+        late = ""
+        try:
+            child.wait(timeout=case.get("limit", 60))
+        except subprocess.TimeoutExpired:
+            late = "\nFAIL case timed out"
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+    text = open(library + "/out", "rb").read().decode("utf8", "replace") + late
+    verdicts = [line for line in text.splitlines() if line.startswith(("PASS", "FAIL", "SKIP"))]
+    subprocess.run(["chmod", "-R", "u+rwX", base], stderr=subprocess.DEVNULL)
+    shutil.rmtree(base, ignore_errors=True)
+    return (verdicts[-1] if verdicts else "ERROR " + text[-300:].replace("\n", " | "))[:240], text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--user", choices=["root", "user"], default="user")
+    parser.add_argument("--only")
+    parser.add_argument("-v", action="store_true")
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("start as root (user mode drops to another user by itself)")
+    library = make_library(os.path.abspath(options.tool))
+    listed = exceptions()
+    passed = failed = skipped = held = 0
+    for case in json.load(open(HERE + "/cases.json")):
+        if not case.get("auto") or case["group"] not in GROUPS or not case[options.user + "_ok"]:
+            continue
+        if options.only and case["id"] not in options.only.split(","):
+            continue
+        started = time.time()
+        verdict, text = run_case(case, options.user == "user", library)
+        who, why = listed.get(case["id"], (None, None))
+        expected = who in ("both", options.user)
+        good = verdict.startswith("PASS")
+        if good and expected:
+            failed += 1
+            verdict += " - but docs/cases.md says that it does not hold; take the row out"
+        elif good:
+            passed += 1
+        elif expected:
+            held += 1
+            verdict = "listed: " + why
+        elif verdict.startswith("SKIP"):
+            skipped += 1
+        else:
+            failed += 1
+        print(f"{case['id']:8} {options.user:4} {time.time() - started:5.1f}s {verdict}", flush=True)
+        if options.v:
+            print(text)
+    shutil.rmtree(library, ignore_errors=True)
+    print(f"{held} do not hold and are listed with why in docs/cases.md")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or skipped else 0
+
+
+sys.exit(main())
