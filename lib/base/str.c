@@ -100,7 +100,8 @@ str_done(struct str *str)
     *str = (struct str){ 0 };
 }
 
-/* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms. */
+/* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms.
+ */
 static size_t
 utf8_sequence(const unsigned char *bytes, size_t left)
 {
@@ -139,25 +140,72 @@ utf8_sequence(const unsigned char *bytes, size_t left)
     return 0;
 }
 
-char *
-text_escape(const char *bytes, size_t length, bool escape_backslash)
+/* Characters that would let a name forge what people see: C1 controls, U+200B to U+200F, U+2028 to
+ * U+202E, U+2060 to U+206F, U+FEFF. */
+static bool
+is_unseen(const unsigned char *bytes, size_t length)
+{
+    uint32_t c = bytes[0];
+
+    if (length == 1) {
+        return c < 0x20 || c == 0x7f;
+    }
+    if (length == 2) {
+        return c == 0xc2 && bytes[1] < 0xa0;
+    }
+    if (length != 3) {
+        return false;
+    }
+    c = ((c & 0x0fu) << 12) | ((bytes[1] & 0x3fu) << 6) | (bytes[2] & 0x3fu);
+    return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+}
+
+void
+str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_backslash)
 {
     const unsigned char *p = (const unsigned char *)bytes;
-    struct str out = { 0 };
 
     for (size_t i = 0; i < length;) {
         size_t n = utf8_sequence(p + i, length - i);
 
-        if (n == 0 || p[i] < 0x20 || p[i] == 0x7f) {
-            str_printf(&out, "\\x%02X", p[i]);
-            i++;
-        } else if (p[i] == '\\' && escape_backslash) {
-            str_add(&out, "\\\\");
-            i++;
+        if (n == 1 && p[i] == '\\' && escape_backslash) {
+            str_add(str, "\\\\");
+        } else if (n > 0 && !is_unseen(p + i, n)) {
+            str_add_bytes(str, bytes + i, n);
         } else {
-            str_add_bytes(&out, bytes + i, n);
-            i += n;
+            n = n == 0 ? 1 : n;
+            for (size_t k = 0; k < n; k++) {
+                str_printf(str, "\\x%02X", p[i + k]);
+            }
+        }
+        i += n;
+    }
+}
+
+char *
+text_escape(const char *bytes, size_t length, bool escape_backslash)
+{
+    struct str out = { 0 };
+
+    str_add_escaped(&out, bytes, length, escape_backslash);
+    return str_steal(&out, NULL);
+}
+
+void
+str_add_json(struct str *str, const char *text)
+{
+    str_add(str, "\"");
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\') {
+            str_printf(str, "\\%c", c);
+        } else if (c < 0x20 || c == 0x7f) {
+            str_printf(str, "\\u%04x", c);
+        } else {
+            str_add_bytes(str, text, 1);
         }
     }
-    return str_steal(&out, NULL);
+    str_add(str, "\"");
 }

@@ -21,8 +21,13 @@ void str_printf(struct str *str, const char *format, ...) __attribute__((format(
 char *str_steal(struct str *str, size_t *ret_length);
 void str_done(struct str *str);
 
-/* A copy in which each byte that is not part of valid UTF-8 and each control character is written
+/* A copy in which each byte that is not part of valid UTF-8, and of each character that is not seen
+ * (controls, line and paragraph separators, those that turn the direction of writing), is written
  * `\xHH`, and a backslash is doubled only if `escape_backslash`. */
 char *text_escape(const char *bytes, size_t length, bool escape_backslash);
+void str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_backslash);
+
+/* Appends UTF-8 text as a JSON string, with its quotes. */
+void str_add_json(struct str *str, const char *text);
 
 #endif

@@ -17,6 +17,14 @@ static const struct escape_case {
     { "an overlong form is escaped", "\xc0\xaf", "\\xC0\\xAF" },
     { "a surrogate is escaped", "\xed\xa0\x80", "\\xED\\xA0\\x80" },
     { "a cut sequence is escaped", "\xe2\x82", "\\xE2\\x82" },
+    { "a mark that turns the writing direction is escaped",
+            "a\xe2\x80\xae"
+            "b",
+            "a\\xE2\\x80\\xAE"
+            "b" },
+    { "a C1 control is escaped", "\xc2\x9b", "\\xC2\\x9B" },
+    { "a line separator is escaped", "\xe2\x80\xa8", "\\xE2\\x80\\xA8" },
+    { "a dash near them stays", "\xe2\x80\x94", "\xe2\x80\x94" },
     { "a backslash is doubled on request", "a\\b", "a\\\\b" },
 };
 

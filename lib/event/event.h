@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One thing that happened, as fields by number.  Made from a draft, immutable afterwards; only the
+ * queue may still set its sequence number and its count while it is queued. */
+#ifndef ABX_EVENT_EVENT_H
+#define ABX_EVENT_EVENT_H
+
+#include "base/str.h"
+
+#include <agentbox/agentbox.h>
+#include <stdatomic.h>
+
+#define EVENT_FIELDS_MAX 28u
+
+struct event_field {
+    uint32_t key; /* ABX_FIELD_* */
+    bool is_text;
+    int64_t number; /* or, in an event, the text's offset in `texts` */
+    const char *text; /* in a draft only */
+};
+
+/* Fields on the stack; texts are borrowed until event_new. */
+struct event_draft {
+    uint32_t type; /* ABX_EVENT_* */
+    uint32_t count;
+    struct event_field fields[EVENT_FIELDS_MAX];
+};
+
+struct abx_event {
+    atomic_uint references;
+    uint32_t type;
+    uint32_t count;
+    struct event_field *fields;
+    char *texts;
+    struct abx_event *previous, *next; /* the queue's, under its lock */
+    bool queued; /* same */
+};
+
+void draft_number(struct event_draft *draft, uint32_t key, int64_t value);
+/* NULL and "" are not kept: a field is there or it is not. */
+void draft_text(struct event_draft *draft, uint32_t key, const char *text);
+/* Texts are copied and escaped, so that a getter always lends valid UTF-8 on one line.  NULL: no
+ * memory. */
+abx_event *event_new(const struct event_draft *draft);
+struct event_field *event_find(abx_event *event, uint32_t key);
+abx_event *event_ref(abx_event *event);
+void event_unref(abx_event *event);
+int64_t event_number(abx_event *event, uint32_t key); /* 0 if it has none */
+const char *event_text(abx_event *event, uint32_t key); /* NULL if it has none */
+
+/* Appends one JSON object; `repeats` 0: the event's own count. */
+void event_json(struct str *out, abx_event *event, uint64_t repeats);
+
+#endif
