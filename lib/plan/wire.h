@@ -72,12 +72,13 @@ enum wire_code {
                              binds the node over it */
     OP_OPEN_TREE,         /* a: host path; x: slot: takes a clone before something covers it; flags: OPF_RECURSIVE */
     OP_ATTACH,            /* x: slot, b: box path; y: attrs set */
+    OP_WRITE,             /* a: string content, b: box path, a file of the fresh proc's sys, before a mount
+                             makes that read-only; flags: OPF_OPTIONAL */
     /* STAGE_PIVOT */
     OP_PIVOT,             /* b: box path of the mount that becomes the root of the box, or 0: the new
                              root itself.  What else stood in the new root is left behind with the
                              old one, so a tmpfs root is also a place to build in, out of the box's sight */
     /* STAGE_AFTER_PIVOT */
-    OP_WRITE,             /* a: string content, b: box path, a /proc/sys file; flags: OPF_OPTIONAL */
     OP_HOSTNAME,          /* a: string */
     OP_SESSION,           /* new session, new session keyring */
     /* STAGE_LIMITS */
