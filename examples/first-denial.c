@@ -35,8 +35,8 @@ main(void)
     }
     abx_policy_builder_variable(builder, "workspace", "/var/tmp");
     abx_policy_builder_variable(builder, "home", "/home/somebody");
-    if (abx_policy_builder_build(builder, &policy, &error) < 0
-            || abx_context_new(NULL, &context, &error) < 0) {
+    if (abx_policy_builder_build(builder, &policy, &error) < 0 ||
+            abx_context_new(NULL, &context, &error) < 0) {
         return fail(error);
     }
 

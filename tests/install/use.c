@@ -8,8 +8,8 @@
 int
 main(void)
 {
-    static const char document[] =
-            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},\"write\":{\"allow\":[\"/srv\"]}}}";
+    static const char document[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/"
+                                   "\"]},\"write\":{\"allow\":[\"/srv\"]}}}";
     abx_policy *policy = NULL;
     abx_error *error = NULL;
     abx_request request;
@@ -26,8 +26,8 @@ main(void)
     request.target = "/srv/file";
     memset(&decision, 0, sizeof decision);
     decision.size = sizeof decision;
-    if (abx_policy_evaluate(policy, &request, &decision) < 0
-            || decision.verdict != ABX_VERDICT_ALLOW) {
+    if (abx_policy_evaluate(policy, &request, &decision) < 0 ||
+            decision.verdict != ABX_VERDICT_ALLOW) {
         return 2;
     }
     abx_policy_unref(policy);

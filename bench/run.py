@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints each figure beside its baseline from the same run, with the ratio and the goal: run.py BUILD [NAME...]
+
+Medians of repeated, alternating runs.  Nothing here is a test: machines are shared and noisy."""
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOL = BUILD / "cli" / "agentbox"
+CALLS = BUILD / "bench" / "calls"
+work = tempfile.mkdtemp(prefix="agentbox-bench.", dir="/var/tmp")
+rows = []
+
+
+def row(name, ours, baseline, unit, goal, against="bare"):
+    ratio = ours / baseline if baseline else float("nan")
+    rows.append((name, f"{ours:.4g} {unit}", f"{baseline:.4g} {unit} {against}", f"{ratio:.2f}", goal))
+    print(f"{name:46} {ours:10.4g} {unit:3} | {baseline:10.4g} {unit:3} {against:18} | ratio {ratio:6.2f} | goal {goal}", flush=True)
+
+
+def policy(name, **filesystem):
+    path = f"{work}/{name}.json"
+    document = {"version": 1, "filesystem": {"read": {"allow": ["/"]}, "write": {"allow": [f"{work}/ws", "/tmp"]}}}
+    for section, value in filesystem.items():
+        document["filesystem"][section] = {**document["filesystem"].get(section, {}), **value}
+    with open(path, "w") as file:
+        json.dump(document, file)
+    return path
+
+
+def boxed(policy_file, *command):
+    return [str(TOOL), "run", "--policy", policy_file, "--workspace", f"{work}/ws", "--var", f"home={work}/home", "--", *command]
+
+
+def output(command):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=f"{work}/ws")
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+# Loops run inside one box, so that only what happens in it is measured, not its opening.
+LOOP = ("import subprocess,sys,time\nfor _ in range(int(sys.argv[1])):\n s=time.monotonic(); subprocess.run(sys.argv[2:],stdout=subprocess.DEVNULL,"
+        "stderr=subprocess.DEVNULL,check=True); print(time.monotonic()-s)")
+
+
+def seconds(command, prefix=None, repeats=7):
+    loop = [sys.executable if prefix is None else "/usr/bin/python3", "-c", LOOP, str(repeats), *command]
+    times = [float(line) for line in output((prefix or []) + loop).split()]
+    return statistics.median(times)
+
+
+def compare(name, command, policy_file, goal, repeats=7):
+    prefix = boxed(policy_file)
+    both = [(seconds(command, prefix, repeats), seconds(command, None, repeats)) for _ in range(3)]
+    row(name, statistics.median(a for a, _ in both) * 1e3, statistics.median(b for _, b in both) * 1e3, "ms", goal)
+
+
+def calls():
+    plain = policy("plain", read={"deny": [f"{work}/secret"]})
+    patterns = policy("patterns", read={"deny": ["**/.env"]})
+    n = "20001"
+    file, outside = f"{work}/ws/d/file", f"{work}/outside"
+
+    def median(kind, path, prefix=()):
+        return statistics.median(int(output([*prefix, str(CALLS), kind, path, n])) for _ in range(5)) / 1000
+
+    bare = median("read", file)
+    row("open for reading, denied reads masked", median("read", file, boxed(plain)), bare, "us", "<= 1.7")
+    row("open for reading, read patterns", median("read", file, boxed(patterns)), bare, "us", "<= 6")
+    bare = median("write", file)
+    row("open for writing, free place", median("write", file, boxed(plain)), bare, "us", "-")
+    row("denied open", median("denied", outside, boxed(plain)), bare, "us", "<= 15 us added")
+
+
+def trees():
+    plain = policy("plain", read={"deny": [f"{work}/secret"]})
+    patterns = policy("patterns", read={"deny": ["**/.env"]})
+    for directory in range(200):
+        os.makedirs(f"{work}/ws/tree/{directory}", exist_ok=True)
+        for number in range(100):
+            with open(f"{work}/ws/tree/{directory}/{number}.c", "w") as f:
+                f.write(f"int f{directory}_{number}(void);\n" * 8)
+    compare("recursive grep, 20,000 files, masked", ["grep", "-r", "nothing-like-this", "tree", "--include=*.c", "-L", "-q"], plain, "<= 1.15", 5)
+    compare("recursive grep, 20,000 files, read patterns", ["grep", "-r", "nothing-like-this", "tree", "--include=*.c", "-L", "-q"], patterns, "<= 2", 3)
+    subprocess.run(["tar", "cf", f"{work}/ws/tree.tar", "tree"], cwd=f"{work}/ws", check=True)
+    only = ["sh", "-c", "rm -rf un; mkdir un; s=$(date +%s%N); tar xf tree.tar -C un; e=$(date +%s%N); rm -rf un; echo $((e-s))"]
+    times = [(int(output(boxed(plain, *only))), int(output(only))) for _ in range(5)]
+    row("unpack 20,000 files", statistics.median(a for a, _ in times) / 1e6, statistics.median(b for _, b in times) / 1e6, "ms", "<= 1.5")
+    repository = f"{work}/ws/repo"
+    os.makedirs(repository)
+    for directory in range(50):
+        os.makedirs(f"{repository}/{directory}")
+        for number in range(100):
+            with open(f"{repository}/{directory}/{number}", "w") as f:
+                f.write("x\n")
+    git = ["git", "-c", "user.name=b", "-c", "user.email=b@b", "-C", repository]
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "x"], check=True)
+    compare("git status, 5,000 files", ["git", "-C", "repo", "status", "--short"], plain, "<= 1.1")
+
+
+def build():
+    plain = policy("plain", read={"deny": [f"{work}/secret"]})
+    subprocess.run(["git", "clone", "-q", str(ROOT), f"{work}/ws/agentbox"], check=True)
+    script = ("cd agentbox && rm -rf b && meson setup b -Dtests=disabled -Dfuzz=disabled -Dexamples=disabled >/dev/null && s=$(date +%s%N) && "
+              "ninja -C b >/dev/null && e=$(date +%s%N) && echo $((e-s))")
+    command = ["sh", "-c", script]
+    times = [(int(output(boxed(plain, *command))), int(output(command))) for _ in range(3)]
+    row("compile of this project", statistics.median(a for a, _ in times) / 1e9, statistics.median(b for _, b in times) / 1e9, "s", "<= 1.05")
+
+
+def programs():
+    """C programs of bench/ that print rows of their own: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
+    for name in ("spawn", "evaluate", "boxes"):
+        program = BUILD / "bench" / name
+        if not program.exists():
+            continue
+        for line in output([str(program)]).splitlines():
+            fields = line.split("\t")
+            if len(fields) == 6:
+                row(fields[0], float(fields[1]), float(fields[2]), fields[3], fields[4], fields[5])
+
+
+def main():
+    for directory in ("ws/d", "secret", "home"):
+        os.makedirs(f"{work}/{directory}")
+    for file in ("ws/d/file", "outside", "secret/key"):
+        with open(f"{work}/{file}", "w") as f:
+            f.write("x\n")
+    groups = {"programs": programs, "calls": calls, "trees": trees, "build": build}
+    try:
+        for name in sys.argv[2:] or groups:
+            groups[name]()
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+main()
