@@ -3,6 +3,9 @@
 #ifndef ABX_LINUX_FILTER_H
 #define ABX_LINUX_FILTER_H
 
+/* The kernel's header of the same name (struct sock_filter): this folder comes before it. */
+#include_next <linux/filter.h>
+
 #include "base/fail.h"
 #include "base/vec.h"
 #include "plan/plan.h"

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of system calls that a box decides, refuses or does not have.  What is not in it goes
+ * through: the namespaces, the mounts and Landlock confine it.  Pure data. */
+#include "linux/calls.h"
+
+#include "base/mem.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Newer than the oldest kernel headers this is built with; from 424 on the numbers are the same on
+ * every architecture. */
+#define NUMBER_FCHMODAT2 452
+#define NUMBER_SETXATTRAT 463
+#define NUMBER_REMOVEXATTRAT 466
+#define NUMBER_OPEN_TREE_ATTR 467
+#define NUMBER_FILE_SETATTR 469
+
+#define WRITE_FLAGS (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
+/* CLONE_NEWTIME is not here: in clone() these bits are the exit signal. */
+#define NAMESPACE_FLAGS                                                                            \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
+            CLONE_NEWNET)
+
+#define ROW(call, ...)                                                                             \
+    {                                                                                              \
+        .name = #call, .number = SYS_##call, __VA_ARGS__                                           \
+    }
+#define REFUSED(call) ROW(call, .class = CLASS_REFUSED)
+#define ABSENT(call) ROW(call, .class = CLASS_ABSENT)
+#define NAME(call) ROW(call, .class = CLASS_NAME)
+#define ATTRIBUTE(call) ROW(call, .class = CLASS_ATTRIBUTE)
+#define WRITE(call, n)                                                                             \
+    ROW(call, .class = CLASS_WRITE, .test = TEST_ANY_BIT, .argument = n, .value = WRITE_FLAGS)
+#define READ(call) ROW(call, .class = CLASS_READ, .when = WHEN_READ_PATTERNS)
+#define BY_FD(call) ROW(call, .class = CLASS_ATTRIBUTE_FD, .when = WHEN_GUARDED)
+#define ACCESS(call, n)                                                                            \
+    ROW(call, .class = CLASS_ACCESS, .when = WHEN_GUARDED, .test = TEST_ANY_BIT, .argument = n,    \
+            .value = W_OK)
+#define FASTOPEN(call, n)                                                                          \
+    ROW(call, .class = CLASS_NETWORK, .test = TEST_ANY_BIT, .argument = n, .value = MSG_FASTOPEN)
+
+const struct call_rule call_rules[] = {
+    WRITE(openat, 2),
+    READ(openat),
+    ROW(openat2, .class = CLASS_WRITE), /* its flags are behind a pointer */
+    NAME(mkdirat),
+    NAME(mknodat),
+    NAME(symlinkat),
+    NAME(linkat),
+    NAME(renameat2),
+    NAME(unlinkat),
+    ATTRIBUTE(truncate),
+    ATTRIBUTE(fchmodat),
+    ATTRIBUTE(fchownat),
+    ATTRIBUTE(setxattr),
+    ATTRIBUTE(lsetxattr),
+    ATTRIBUTE(removexattr),
+    ATTRIBUTE(lremovexattr),
+    { .name = "fchmodat2", .number = NUMBER_FCHMODAT2, .class = CLASS_ATTRIBUTE },
+    ROW(utimensat, .class = CLASS_ATTRIBUTE, .test = TEST_POINTER, .argument = 1),
+    ROW(utimensat, .class = CLASS_ATTRIBUTE_FD, .when = WHEN_GUARDED, .test = TEST_NULL,
+            .argument = 1),
+    /* A set-user-id program left on the host would be one for everybody there. */
+    ROW(fchmod, .class = CLASS_ATTRIBUTE_FD, .test = TEST_ANY_BIT, .argument = 1,
+            .value = S_ISUID | S_ISGID),
+    BY_FD(fchmod),
+    BY_FD(fchown),
+    BY_FD(fsetxattr),
+    BY_FD(fremovexattr),
+    ACCESS(faccessat, 2),
+    ACCESS(faccessat2, 2),
+    ROW(execve, .class = CLASS_EXEC, .when = WHEN_EXEC_RULES),
+    ROW(execveat, .class = CLASS_EXEC, .when = WHEN_EXEC_RULES),
+#ifdef SYS_open /* what newer architectures have no longer */
+    WRITE(open, 1),
+    READ(open),
+    ROW(creat, .class = CLASS_WRITE),
+    NAME(mkdir),
+    NAME(mknod),
+    NAME(symlink),
+    NAME(link),
+    NAME(rename),
+    NAME(unlink),
+    NAME(rmdir),
+    ATTRIBUTE(chmod),
+    ATTRIBUTE(chown),
+    ATTRIBUTE(lchown),
+    ATTRIBUTE(utime),
+    ATTRIBUTE(utimes),
+    ATTRIBUTE(futimesat),
+    ACCESS(access, 1),
+#endif
+#ifdef SYS_renameat
+    NAME(renameat),
+#endif
+
+    ROW(socket, .class = CLASS_NETWORK, .test = TEST_SOCKET),
+    ROW(socketpair, .class = CLASS_NETWORK, .test = TEST_SOCKET),
+    ROW(connect, .class = CLASS_NETWORK),
+    ROW(bind, .class = CLASS_NETWORK),
+    ROW(listen, .class = CLASS_NETWORK),
+    FASTOPEN(sendto, 3), /* a connect in disguise */
+    FASTOPEN(sendmsg, 2),
+    FASTOPEN(sendmmsg, 3),
+    ROW(sendto, .class = CLASS_NETWORK, .test = TEST_POINTER, .argument = 4),
+    ROW(sendmsg, .class = CLASS_NETWORK, .when = WHEN_SHARED_NETWORK),
+    ROW(sendmmsg, .class = CLASS_NETWORK, .when = WHEN_SHARED_NETWORK),
+
+    ROW(clone, .class = CLASS_REFUSED, .test = TEST_ANY_BIT, .argument = 0,
+            .value = NAMESPACE_FLAGS),
+    ROW(ioctl, .class = CLASS_REFUSED, .test = TEST_EQUAL, .argument = 1, .value = TIOCSTI),
+    ROW(ioctl, .class = CLASS_REFUSED, .test = TEST_EQUAL, .argument = 1, .value = TIOCLINUX),
+    REFUSED(unshare),
+    REFUSED(setns),
+    REFUSED(mount),
+    REFUSED(umount2),
+    REFUSED(pivot_root),
+    REFUSED(chroot),
+    REFUSED(open_tree),
+    REFUSED(move_mount),
+    REFUSED(fsopen),
+    REFUSED(fsconfig),
+    REFUSED(fsmount),
+    REFUSED(fspick),
+    REFUSED(mount_setattr),
+    { .name = "open_tree_attr", .number = NUMBER_OPEN_TREE_ATTR, .class = CLASS_REFUSED },
+    REFUSED(open_by_handle_at),
+    REFUSED(ptrace),
+    REFUSED(process_vm_readv),
+    REFUSED(process_vm_writev),
+    REFUSED(pidfd_getfd),
+    REFUSED(bpf),
+    REFUSED(keyctl),
+    REFUSED(add_key),
+    REFUSED(request_key),
+    REFUSED(userfaultfd),
+    REFUSED(perf_event_open),
+    REFUSED(fanotify_init),
+    REFUSED(kexec_load),
+#ifdef SYS_kexec_file_load
+    REFUSED(kexec_file_load),
+#endif
+    REFUSED(init_module),
+    REFUSED(finit_module),
+    REFUSED(delete_module),
+    REFUSED(swapon),
+    REFUSED(swapoff),
+    REFUSED(reboot),
+    REFUSED(acct),
+    REFUSED(quotactl),
+    REFUSED(quotactl_fd),
+    REFUSED(syslog),
+    REFUSED(settimeofday),
+    REFUSED(clock_settime),
+    REFUSED(sethostname),
+    REFUSED(setdomainname),
+    REFUSED(vhangup),
+#ifdef SYS_iopl
+    REFUSED(iopl),
+    REFUSED(ioperm),
+#endif
+
+    /* What a filter cannot look into; the older calls do the same. */
+    ABSENT(clone3),
+    ABSENT(io_uring_setup),
+    ABSENT(io_uring_enter),
+    ABSENT(io_uring_register),
+    { .name = "setxattrat", .number = NUMBER_SETXATTRAT, .class = CLASS_ABSENT },
+    { .name = "removexattrat", .number = NUMBER_REMOVEXATTRAT, .class = CLASS_ABSENT },
+    { .name = "file_setattr", .number = NUMBER_FILE_SETATTR, .class = CLASS_ABSENT },
+};
+const size_t n_call_rules = N_ELEMENTS(call_rules);
+
+/* No datagrams between unix sockets: sendmsg() takes an address, which a filter cannot see, so they
+ * would reach every socket of the host that the box can see.  Pairs of them can be sent from too.
+ */
+const struct socket_kind socket_kinds[] = {
+    { .family = AF_UNIX, .types = { SOCK_STREAM, SOCK_SEQPACKET }, .for_pairs = true },
+    { .family = AF_INET, .types = { SOCK_STREAM, SOCK_DGRAM } },
+    { .family = AF_INET6, .types = { SOCK_STREAM, SOCK_DGRAM } },
+    { .family = AF_NETLINK, .any_type = true },
+};
+const size_t n_socket_kinds = N_ELEMENTS(socket_kinds);
+
+bool
+call_rule_applies(const struct call_rule *rule, const struct plan *plan)
+{
+    bool broker = plan->capabilities.seccomp_notify;
+
+    switch (rule->class) {
+    case CLASS_REFUSED:
+    case CLASS_ABSENT:
+        return true;
+    case CLASS_NETWORK:
+        /* Without a broker what no other layer confines is refused. */
+        if (!broker && rule->test != TEST_SOCKET && rule->test != TEST_ANY_BIT) {
+            return false;
+        }
+        break;
+    case CLASS_WRITE:
+    case CLASS_READ:
+    case CLASS_NAME:
+    case CLASS_ATTRIBUTE:
+    case CLASS_ATTRIBUTE_FD:
+    case CLASS_ACCESS:
+    case CLASS_EXEC:
+        if (!broker) {
+            return false;
+        }
+        break;
+    }
+    switch (rule->when) {
+    case WHEN_ALWAYS:
+        return true;
+    case WHEN_GUARDED:
+        return plan->guards.count > 0 || plan->guard_patterns;
+    case WHEN_READ_PATTERNS:
+        return plan->read_patterns;
+    case WHEN_EXEC_RULES:
+        return plan->decide_exec;
+    case WHEN_SHARED_NETWORK:
+        return !plan->capabilities.net_namespace;
+    }
+    return true;
+}
+
+static bool
+matches(const struct call_rule *rule, const uint64_t arguments[6])
+{
+    uint64_t argument = arguments[rule->argument];
+
+    switch (rule->test) {
+    case TEST_NONE:
+    case TEST_SOCKET:
+        return true;
+    case TEST_ANY_BIT:
+        return ((uint32_t)argument & rule->value) != 0;
+    case TEST_EQUAL:
+        return (uint32_t)argument == rule->value;
+    case TEST_POINTER:
+        return argument != 0;
+    case TEST_NULL:
+        return argument == 0;
+    }
+    return true;
+}
+
+const struct call_rule *
+call_rule_find(int32_t number, const uint64_t arguments[6])
+{
+    for (size_t i = 0; i < n_call_rules; i++) {
+        if (call_rules[i].number == number && matches(&call_rules[i], arguments)) {
+            return &call_rules[i];
+        }
+    }
+    return NULL;
+}
