@@ -49,6 +49,8 @@ enum wire_stage {
  * RESOLVE_NO_MAGICLINKS.  A link that appeared since the plan was made fails the set-up. */
 enum wire_code {
     /* STAGE_MAPS */
+    /* execve takes the capabilities of a new user namespace from who is not its uid 0, so whoever starts
+     * init makes them ambient first: init needs them here. */
     OP_WRITE_MAPS = 1,    /* a: string for uid_map, b: string for gid_map; flags: OPF_DENY_SETGROUPS.
                              Not in a program whose maps the host writes. */
     OP_SET_IDS,           /* x: uid, y: gid in the box: setresgid, setresuid; keeps capabilities */
@@ -82,7 +84,7 @@ enum wire_code {
     OP_HOSTNAME,          /* a: string */
     OP_SESSION,           /* new session, new session keyring */
     /* STAGE_LIMITS */
-    OP_RLIMIT,            /* a: resource; x: soft; y: hard */
+    OP_RLIMIT,            /* a: resource; x: soft; y: hard; for commands; a lower limit of the host stays */
     /* STAGE_NETWORK */
     OP_LOOPBACK_UP,
     OP_SOCKET,            /* a: SOCK_STREAM or SOCK_DGRAM, b: string address (dotted or IPv6), x: port;
@@ -120,12 +122,12 @@ enum { WIRE_COMMAND_PTY = 1 };
 /* ---- messages ---- */
 enum wire_kind {
     /* host to init */
-    WIRE_PROGRAM = 1, /* fds: memfd with the program, sealed */
+    WIRE_PROGRAM = 1, /* fds: memfd with the program, sealed (SHRINK, WRITE), then a pidfd of the host */
     WIRE_SPAWN,       /* id; fds: memfd with the command block, then stdin, stdout, stderr unless pty */
     WIRE_BIND,        /* id: cookie; path: box path of a directory that was just made below a read-only
                          (guarded) mount: binds it onto itself writable; answered by WIRE_BOUND */
-    WIRE_KILL,        /* id: every process of that command (session of its leader, and what was started
-                         by it); value: signal */
+    WIRE_KILL,        /* id; value: signal, to the process group of the leader; 9: to every process of its
+                         session and their descendants.  Nothing for a command that exited */
     WIRE_END,         /* init exits; the kernel ends the box */
     /* init to host */
     WIRE_FUSE = 32,   /* fds: /dev/fuse */
@@ -134,7 +136,8 @@ enum wire_kind {
     WIRE_FAILED,      /* step: string offset of the failed op (program), value: errno; box is dead */
     WIRE_LISTENER,    /* id; fds: seccomp listener; sent by the command before it executes anything */
     WIRE_PTY,         /* id; fds: pty master */
-    WIRE_STARTED,     /* id; value: pid in the box; fds: pidfd; execve succeeded */
+    WIRE_STARTED,     /* id; value: pid in the box; fds: pidfd; execve succeeded, or the command was killed
+                         before (WIRE_EXITED follows and says so) */
     WIRE_NOT_STARTED, /* id; value: errno; step: enum wire_start_step */
     WIRE_EXITED,      /* id; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
     WIRE_BOUND        /* id: cookie; value: errno */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The operations on the box's own network: the loopback device, and sockets that stand in it but
+ * are served by the host. */
+#include "linux/init/init.h"
+
+#include "linux/init/sys.h"
+
+#include <linux/if.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+
+#include <asm/sockios.h>
+#include <linux/sockios.h>
+
+#define BACKLOG 128
+
+static int
+close_and(int fd, int r)
+{
+    sys_close(fd);
+    return r;
+}
+
+int
+op_loopback_up(struct init *init, const struct wire_op *op)
+{
+    struct ifreq request = { .ifr_name = "lo" };
+    int fd = (int)SYS(socket, SYS_AF_INET, SYS_SOCK_DGRAM | SYS_SOCK_CLOEXEC, 0, 0, 0, 0);
+    int r;
+
+    if (fd < 0) {
+        return fd;
+    }
+    r = sys_ioctl(fd, SIOCGIFFLAGS, &request);
+    if (r == 0) {
+        request.ifr_flags |= IFF_UP;
+        r = sys_ioctl(fd, SIOCSIFFLAGS, &request);
+    }
+    return close_and(fd, r);
+}
+
+/* ---- addresses ---- */
+
+/* A number at *text, which is moved behind it; -1 if there is none or it is above max. */
+static long
+read_number(const char **text, unsigned base, long max)
+{
+    long value = 0;
+    const char *t = *text;
+
+    for (;; t++) {
+        unsigned digit = (unsigned char)*t - '0';
+
+        if (digit > 9) {
+            digit = ((unsigned char)*t | 0x20u) - 'a' + 10;
+            digit = digit < 10 ? base : digit;
+        }
+        if (digit >= base) {
+            break;
+        }
+        value = value * (long)base + (long)digit;
+        if (value > max) {
+            return -1;
+        }
+    }
+    if (t == *text) {
+        return -1;
+    }
+    *text = t;
+    return value;
+}
+
+static bool
+read_ipv4(const char *text, unsigned char *address)
+{
+    for (int i = 0; i < 4; i++) {
+        long byte = read_number(&text, 10, 255);
+
+        if (byte < 0 || *text != (i < 3 ? '.' : '\0')) {
+            return false;
+        }
+        address[i] = (unsigned char)byte;
+        text++;
+    }
+    return true;
+}
+
+/* Groups with at most one "::"; the form with a dotted tail is not needed here. */
+static bool
+read_ipv6(const char *text, unsigned char *address)
+{
+    unsigned char groups[16];
+    int n = 0;
+    int gap = -1;
+
+    if (text[0] == ':') {
+        if (text[1] != ':') {
+            return false;
+        }
+        gap = 0;
+        text += 2;
+    }
+    while (*text != '\0') {
+        long group = n < 16 ? read_number(&text, 16, 0xffff) : -1;
+
+        if (group < 0) {
+            return false;
+        }
+        groups[n++] = (unsigned char)(group >> 8);
+        groups[n++] = (unsigned char)group;
+        if (text[0] == ':' && text[1] == ':') {
+            if (gap >= 0) {
+                return false;
+            }
+            gap = n;
+            text += 2;
+        } else if (text[0] == ':' && text[1] != '\0') {
+            text++;
+        } else if (*text != '\0') {
+            return false;
+        }
+    }
+    if (gap < 0 ? n != 16 : n > 14) {
+        return false;
+    }
+    memset(address, 0, 16);
+    for (int i = 0; i < n; i++) {
+        address[gap < 0 || i < gap ? i : 16 - n + i] = groups[i];
+    }
+    return true;
+}
+
+union address {
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* The size of the address, or -EINVAL. */
+static int
+read_address(const char *text, uint64_t port, union address *ret_address)
+{
+    const uint16_t net_port = __builtin_bswap16((uint16_t)port);
+
+    *ret_address = (union address){ 0 };
+    if (port > 0xffff) {
+        return -EINVAL;
+    }
+    if (read_ipv4(text, (unsigned char *)&ret_address->v4.sin_addr)) {
+        ret_address->v4.sin_family = SYS_AF_INET;
+        ret_address->v4.sin_port = net_port;
+        return sizeof ret_address->v4;
+    }
+    if (read_ipv6(text, (unsigned char *)&ret_address->v6.sin6_addr)) {
+        ret_address->v6.sin6_family = SYS_AF_INET6;
+        ret_address->v6.sin6_port = net_port;
+        return sizeof ret_address->v6;
+    }
+    return -EINVAL;
+}
+
+static int
+set_up(int fd, const struct wire_op *op, const union address *address, int size)
+{
+    const int one = 1;
+    int r = (int)SYS(setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one, 0);
+
+    if (r == 0 && address->v4.sin_family == SYS_AF_INET6) {
+        r = (int)SYS(setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one, 0);
+    }
+    if (r == 0) {
+        r = (int)SYS(bind, fd, address, size, 0, 0, 0);
+    }
+    if (r == 0 && op->a == SYS_SOCK_STREAM) {
+        r = (int)SYS(listen, fd, BACKLOG, 0, 0, 0, 0);
+    }
+    return r;
+}
+
+int
+op_socket(struct init *init, const struct wire_op *op)
+{
+    const struct wire_message message = { .kind = WIRE_SOCKET, .value = (int32_t)init->n_sockets };
+    union address address;
+    int size = read_address(init_text(init, op->b), op->x, &address);
+    int fd;
+    int r;
+
+    if (size < 0) {
+        return size;
+    }
+    fd = (int)SYS(socket, address.v4.sin_family, op->a | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK, 0, 0,
+            0, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    r = set_up(fd, op, &address, size);
+    if (r == 0) {
+        init->n_sockets++;
+        r = message_send(init->control, &message, fd);
+    }
+    return close_and(fd, r);
+}
