@@ -9,7 +9,7 @@
 struct notify; /* notify.h: the listener of one command */
 struct mask;   /* mask.h: the served file system of denied reads */
 struct stub;   /* stub.h: the name server of the box */
-struct workers; /* workers.h: threads for what may block */
+struct listeners; /* notify.h: what the listeners of a box share */
 
 struct boundary {
     const struct plan *plan;
@@ -21,8 +21,7 @@ struct boundary {
     int host_root;    /* O_PATH of the host's "/" */
     struct mask *mask; /* NULL without masks */
     struct stub *stub;
-    struct workers *workers; /* made by the first notify_new; boundary.c frees it (workers_free) after
-                                the last notify_free */
+    struct listeners *listeners; /* notify.c's: made by the first notify_new, freed by notify_close */
     struct boundary_private *own; /* boundary.c's */
 };
 

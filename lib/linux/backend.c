@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of functions by which the library uses Linux. */
+#include "linux/backend.h"
+
+#include "linux/host.h"
+#include "linux/own.h"
+
+const struct backend linux_backend = {
+    .name = "linux",
+    .probe = host_probe,
+    .host = &host_real,
+    .open = boundary_open,
+    .spawn = boundary_spawn,
+    .signal = boundary_signal,
+    .answer = boundary_answer,
+    .receipt = boundary_receipt,
+    .kill = boundary_kill,
+    .close = boundary_close,
+};

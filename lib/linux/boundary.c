@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns one open box: makes it, serves the control socket on the loop's thread, ends it.  A failure
+ * at any point of opening kills and reaps what there is and gives every descriptor back.  Knows
+ * neither what the program does nor what a command is (commands.c). */
+#include "linux/own.h"
+
+#include "base/mem.h"
+#include "linux/host.h"
+#include "linux/lower.h"
+#include "linux/mask.h"
+#include "linux/notify.h"
+#include "linux/stub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPEN_SECONDS 10
+
+/* ---- opening: what init says ---- */
+
+/* The first word counts; afterwards the opener takes everything down. */
+static void
+open_failed(struct boundary *boundary, const struct fail *fail)
+{
+    struct boundary_private *own = boundary->own;
+
+    pthread_mutex_lock(&own->lock);
+    if (own->state == BOX_OPENING) {
+        own->fail = *fail;
+        own->state = BOX_ENDED;
+        pthread_cond_broadcast(&own->changed);
+    }
+    pthread_mutex_unlock(&own->lock);
+}
+
+static const char *
+step_name(const struct boundary_private *own, uint32_t step)
+{
+    struct wire_program header;
+    const char *strings;
+
+    memcpy(&header, own->program, sizeof header);
+    strings = (const char *)own->program + header.strings;
+    if (step >= header.strings_size ||
+            memchr(strings + step, '\0', header.strings_size - step) == NULL) {
+        return "init:unknown";
+    }
+    return strings + step;
+}
+
+/* What to change, for the steps that a host's configuration is known to refuse. */
+static const struct remedy {
+    const char *step; /* how it starts */
+    int error; /* 0: any */
+    const char *text;
+} remedies[] = {
+    { "maps", EPERM,
+            "user namespaces are restricted: sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns=0, "
+            "or an AppArmor profile for this program" },
+    { "fuse", 0,
+            "load the fuse module and make /dev/fuse readable and writable for this user, or set "
+            "\"feedback\": {\"reads\": \"silent\"}" },
+    { "proc", EPERM,
+            "/proc is masked here (inside another container): give this one an unmasked /proc" },
+    { "mount", EPERM,
+            "mounting is restricted: allow it for this program's user namespace (AppArmor, "
+            "SELinux)" },
+    { "bind", ELOOP,
+            "a part of the path became a symbolic link after the policy was resolved: open the box "
+            "again" },
+    { "bind", ENOENT, "the path disappeared after the policy was resolved: open the box again" },
+};
+
+static void
+set_remedy(struct fail *fail)
+{
+    for (size_t i = 0; i < N_ELEMENTS(remedies); i++) {
+        const struct remedy *remedy = &remedies[i];
+
+        if (strncmp(fail->step, remedy->step, strlen(remedy->step)) == 0 &&
+                (remedy->error == 0 || remedy->error == fail->os_code)) {
+            fail_remedy(fail, "%s", remedy->text);
+            return;
+        }
+    }
+}
+
+static void
+init_failed(struct boundary *boundary, const struct wire_message *wire)
+{
+    struct fail fail = { 0 };
+    const char *step = step_name(boundary->own, wire->step);
+
+    fail_set(&fail, ABX_ERR_SETUP, wire->value, step, "the box cannot be set up at '%s'", step);
+    set_remedy(&fail);
+    open_failed(boundary, &fail);
+}
+
+static void
+ready(struct boundary *boundary, struct control_message *message)
+{
+    struct boundary_private *own = boundary->own;
+
+    pthread_mutex_lock(&own->lock);
+    if (own->state == BOX_OPENING) {
+        boundary->root = steal_fd(&message->fds[0]);
+        own->optional_failed = message->wire.mask;
+        own->state = BOX_OPEN;
+        pthread_cond_broadcast(&own->changed);
+    }
+    pthread_mutex_unlock(&own->lock);
+}
+
+static void
+take_fuse(struct boundary *boundary, struct control_message *message)
+{
+    struct fail fail = { 0 };
+    int fd = steal_fd(&message->fds[0]);
+
+    if (boundary->mask == NULL) {
+        close_fd(fd);
+    } else if (mask_attach(boundary->mask, fd, &fail) < 0) {
+        open_failed(boundary, &fail);
+    }
+}
+
+static void
+take_socket(struct boundary *boundary, struct control_message *message)
+{
+    struct fail fail = { 0 };
+    int fd = steal_fd(&message->fds[0]);
+    int type = 0;
+    socklen_t size = sizeof type;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0) {
+        fail_set(&fail, ABX_ERR_SETUP, errno, "socket:stub", "the name server's socket");
+        close_fd(fd);
+        open_failed(boundary, &fail);
+    } else if (stub_attach(boundary->stub, fd, type, &fail) < 0) {
+        open_failed(boundary, &fail);
+    }
+}
+
+static void
+take_message(struct boundary *boundary, struct control_message *message)
+{
+    switch (message->wire.kind) {
+    case WIRE_FUSE:
+        take_fuse(boundary, message);
+        break;
+    case WIRE_SOCKET:
+        take_socket(boundary, message);
+        break;
+    case WIRE_READY:
+        ready(boundary, message);
+        break;
+    case WIRE_FAILED:
+        init_failed(boundary, &message->wire);
+        break;
+    default:
+        commands_message(boundary, message);
+        return;
+    }
+    control_done(message);
+}
+
+/* ---- the control socket and the end of init: loop thread ---- */
+static void
+box_ended(struct boundary *boundary)
+{
+    struct boundary_private *own = boundary->own;
+    struct fail fail = { 0 };
+    bool was_open;
+
+    loop_remove(own->control_source);
+    own->control_source = NULL;
+    loop_remove(own->init_source);
+    own->init_source = NULL;
+    fail_set(&fail, ABX_ERR_SETUP, 0, "init:ended", "the box's first process ended during set-up");
+    pthread_mutex_lock(&own->lock);
+    was_open = own->state == BOX_OPEN;
+    pthread_mutex_unlock(&own->lock);
+    open_failed(boundary, &fail);
+    pthread_mutex_lock(&own->lock);
+    own->state = BOX_ENDED;
+    pthread_mutex_unlock(&own->lock);
+    commands_wake(boundary);
+    if (was_open) {
+        boundary->broker->ended(boundary->broker->data);
+    }
+}
+
+/* Takes every message that is there; false when there will be no more. */
+static bool
+drain(struct boundary *boundary)
+{
+    struct control_message message;
+    int r;
+
+    for (;;) {
+        r = control_receive(boundary->own->control, &message);
+        if (r <= 0) {
+            return r == -EAGAIN;
+        }
+        take_message(boundary, &message);
+    }
+}
+
+static void
+on_control(void *data, uint32_t events)
+{
+    struct boundary *boundary = data;
+
+    if (!drain(boundary)) {
+        /* Init closed its end or talks nonsense: either way it is over. */
+        launch_kill(&boundary->own->init);
+        box_ended(boundary);
+    }
+}
+
+static void
+on_init_ended(void *data, uint32_t events)
+{
+    drain(data);
+    box_ended(data);
+}
+
+static void
+attach(void *data)
+{
+    struct boundary *boundary = data;
+    struct boundary_private *own = boundary->own;
+    struct fail fail = { 0 };
+
+    own->control_source = loop_add(boundary->loop, own->control, EPOLLIN, on_control, boundary);
+    own->init_source = loop_add(boundary->loop, own->init.pidfd, EPOLLIN, on_init_ended, boundary);
+    if (own->control_source == NULL || own->init_source == NULL) {
+        fail_set(&fail, errno == ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_SETUP, errno, "loop:add",
+                "the box cannot be watched");
+        open_failed(boundary, &fail);
+    }
+}
+
+static void
+detach(void *data)
+{
+    struct boundary *boundary = data;
+    struct boundary_private *own = boundary->own;
+
+    loop_remove(own->control_source);
+    loop_remove(own->init_source);
+    commands_wake(boundary); /* workers may wait for init */
+    commands_free(boundary);
+    notify_close(boundary);
+    mask_free(boundary->mask);
+    stub_free(boundary->stub);
+}
+
+/* ---- making and unmaking ---- */
+static struct boundary *
+boundary_new(const struct box_setup *setup)
+{
+    struct boundary *boundary = calloc(1, sizeof *boundary);
+    struct boundary_private *own = calloc(1, sizeof *own);
+    pthread_condattr_t attributes;
+
+    if (boundary == NULL || own == NULL) {
+        free(boundary);
+        free(own);
+        return NULL;
+    }
+    *boundary = (struct boundary){
+        .plan = setup->plan,
+        .loop = setup->loop,
+        .broker = setup->broker,
+        .init_pidfd = -1,
+        .root = -1,
+        .host_root = -1,
+        .own = own,
+    };
+    own->init.pidfd = -1;
+    own->control = -1;
+    pthread_mutex_init(&own->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&own->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return boundary;
+}
+
+void
+boundary_kill(struct boundary *boundary)
+{
+    cgroup_kill(boundary->own->cgroup);
+    launch_kill(&boundary->own->init);
+}
+
+/* Also for a box that was made in part.  The order matters: killed first, so that nothing sees
+ * refusals that come from taking down; then nobody serves or waits any more (an unanswered request
+ * of the mask would keep its process, and so init, alive); then init can be reaped. */
+void
+boundary_close(struct boundary *boundary)
+{
+    struct boundary_private *own;
+
+    if (boundary == NULL) {
+        return;
+    }
+    own = boundary->own;
+    boundary_kill(boundary);
+    pthread_mutex_lock(&own->lock);
+    own->state = BOX_ENDED;
+    pthread_mutex_unlock(&own->lock);
+    if (!loop_call(boundary->loop, detach, boundary)) {
+        detach(boundary); /* the loop has stopped: its owner's thread may do this */
+    }
+    launch_end(&own->init);
+    cgroup_free(own->cgroup);
+    close_fd(own->control);
+    close_fd(boundary->root);
+    close_fd(boundary->host_root);
+    pthread_cond_destroy(&own->changed);
+    pthread_mutex_destroy(&own->lock);
+    free(own->program);
+    free(own);
+    free(boundary);
+}
+DEFINE_CLEANUP(boundary_close, struct boundary)
+
+static abx_status
+prepare(struct boundary *boundary, struct fail *fail)
+{
+    struct boundary_private *own = boundary->own;
+    const struct plan *plan = boundary->plan;
+    const bool is_root = plan->capabilities.uid == 0 && plan->capabilities.user_namespace;
+    abx_status r;
+
+    boundary->host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (boundary->host_root < 0) {
+        return fail_set(fail, ABX_ERR_SETUP, errno, "open:/", "the host's root directory");
+    }
+    r = lower(plan, &host_real, is_root, &own->program, &own->program_size, fail);
+    if (r < 0) {
+        return r;
+    }
+    if (mask_needed(plan)) {
+        boundary->mask = mask_new(boundary, fail);
+        if (boundary->mask == NULL) {
+            return fail->status;
+        }
+    }
+    boundary->stub = stub_new(boundary, fail);
+    return boundary->stub == NULL ? fail->status : ABX_OK;
+}
+
+/* Limits of the whole box, where a cgroup can be had; else the program's rlimits stand alone. */
+static abx_status
+confine(struct boundary *boundary, struct fail *fail)
+{
+    struct boundary_private *own = boundary->own;
+    const uint64_t memory = boundary->plan->limits[ABX_LIMIT_MEMORY];
+    const uint64_t processes = boundary->plan->limits[ABX_LIMIT_PROCESSES];
+    int r = 0;
+
+    if (!boundary->plan->capabilities.cgroup || (memory == 0 && processes == 0)) {
+        return ABX_OK;
+    }
+    /* One more process: init. */
+    own->cgroup = cgroup_new(CGROUP_ROOT, memory, processes == 0 ? 0 : processes + 1, &r);
+    if (own->cgroup != NULL) {
+        r = cgroup_add(own->cgroup, own->init.pid);
+    }
+    if (r < 0) {
+        return fail_set(fail, ABX_ERR_SETUP, -r, "cgroup:limits", "the box's limits cannot be set");
+    }
+    return ABX_OK;
+}
+
+static abx_status
+start(struct boundary *boundary, const char *init_path, int *ret_other, struct fail *fail)
+{
+    struct boundary_private *own = boundary->own;
+    AUTO(closep) int image = -1;
+    AUTO(closep) int other = -1;
+    int pair[2];
+    abx_status r = launch_image(init_path, &image, fail);
+
+    if (r < 0) {
+        return r;
+    }
+    r = control_pair(pair);
+    if (r < 0) {
+        return fail_set(fail, ABX_ERR_SETUP, -r, "socket:control", "no control socket");
+    }
+    own->control = pair[0];
+    other = pair[1];
+    r = launch_init(image, other, &boundary->plan->capabilities, &own->init, fail);
+    if (r < 0) {
+        return r;
+    }
+    boundary->init_pid = own->init.pid;
+    boundary->init_pidfd = own->init.pidfd;
+    *ret_other = steal_fd(&other);
+    return ABX_OK;
+}
+
+static abx_status
+send_program(struct boundary *boundary, struct fail *fail)
+{
+    struct boundary_private *own = boundary->own;
+    const struct wire_message message = { .kind = WIRE_PROGRAM };
+    AUTO(closep) int program = control_seal("agentbox-program", own->program, own->program_size);
+    AUTO(closep) int host = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    const int fds[2] = { program, host };
+    int r;
+
+    if (program < 0 || host < 0) {
+        return fail_set(fail, ABX_ERR_SETUP, program < 0 ? -program : errno, "send:program",
+                "the box's program cannot be stored");
+    }
+    r = control_send(own->control, &message, fds, 2);
+    if (r < 0 && r != -EPIPE) { /* it died: the loop's thread says why */
+        return fail_set(
+                fail, ABX_ERR_SETUP, -r, "send:program", "the box's program cannot be sent");
+    }
+    return ABX_OK;
+}
+
+static abx_status
+wait_until_open(struct boundary *boundary, struct fail *fail)
+{
+    struct boundary_private *own = boundary->own;
+    struct timespec deadline;
+    abx_status r = ABX_OK;
+
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += OPEN_SECONDS;
+    pthread_mutex_lock(&own->lock);
+    while (own->state == BOX_OPENING && r == ABX_OK) {
+        if (pthread_cond_timedwait(&own->changed, &own->lock, &deadline) == ETIMEDOUT) {
+            r = fail_set(fail, ABX_ERR_SETUP, 0, "init:timeout",
+                    "the box was not ready after %d seconds", OPEN_SECONDS);
+        }
+    }
+    if (r == ABX_OK && own->state == BOX_ENDED) {
+        *fail = own->fail;
+        r = fail->status;
+    }
+    pthread_mutex_unlock(&own->lock);
+    return r;
+}
+
+abx_status
+boundary_open(const struct box_setup *setup, struct boundary **ret_boundary, struct fail *fail)
+{
+    AUTO(boundary_closep) struct boundary *boundary = boundary_new(setup);
+    AUTO(closep) int other = -1;
+    abx_status r;
+
+    if (boundary == NULL) {
+        return fail_nomem(fail);
+    }
+    r = prepare(boundary, fail);
+    if (r == ABX_OK) {
+        r = start(boundary, setup->init_path, &other, fail);
+    }
+    if (r == ABX_OK) {
+        r = confine(boundary, fail);
+    }
+    if (r == ABX_OK && setup->plan->capabilities.uid == 0 &&
+            setup->plan->capabilities.user_namespace) {
+        r = launch_write_maps(boundary->init_pid, fail);
+    }
+    if (r == ABX_OK && !loop_call(boundary->loop, attach, boundary)) {
+        r = fail_set(fail, ABX_ERR_STATE, 0, "loop:call", "the supervisor has stopped");
+    }
+    if (r == ABX_OK) {
+        r = send_program(boundary, fail);
+    }
+    if (r == ABX_OK) {
+        r = wait_until_open(boundary, fail);
+    }
+    if (r < 0) {
+        return r;
+    }
+    *ret_boundary = steal_ptr(&boundary);
+    return ABX_OK;
+}
+
+/* ---- answers ---- */
+struct answer {
+    struct boundary *boundary;
+    uint64_t ticket;
+    abx_verdict verdict;
+};
+
+static void
+deliver(void *data)
+{
+    struct answer *answer = data;
+
+    for (struct running *running = answer->boundary->own->commands; running != NULL;
+            running = running->next) {
+        if (running->notify != NULL) {
+            notify_answer(running->notify, answer->ticket, answer->verdict);
+        }
+    }
+    if (answer->boundary->mask != NULL) {
+        mask_answer(answer->boundary->mask, answer->ticket, answer->verdict);
+    }
+    free(answer);
+}
+
+/* Not waited for: the caller may hold a lock that the loop's thread wants.  Close comes later in
+ * the same queue, so the boundary still stands.  Without memory the question runs into its
+ * deadline. */
+void
+boundary_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict)
+{
+    struct answer *answer = malloc(sizeof *answer);
+
+    if (answer == NULL) {
+        return;
+    }
+    *answer = (struct answer){ .boundary = boundary, .ticket = ticket, .verdict = verdict };
+    if (!loop_post(boundary->loop, deliver, answer)) {
+        free(answer);
+    }
+}

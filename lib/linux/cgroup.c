@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the cgroup of a box.  The library does not move its host, so a group is made below the
+ * host's own group, or, since a group with processes cannot give controllers to children, beside
+ * it.  Knows nothing of boxes.  No state of its own; any thread. */
+#include "linux/cgroup.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct cgroup {
+    int parent, directory;
+    char name[64];
+};
+
+bool
+cgroup_own(const char *text, char *buffer, size_t room)
+{
+    const char *line = text;
+    size_t length;
+
+    while (strncmp(line, "0::/", 4) != 0) {
+        line = strchr(line, '\n');
+        if (line == NULL) {
+            return false;
+        }
+        line++;
+    }
+    line += 3;
+    length = strcspn(line, "\n");
+    if (length >= room || strstr(line, "/../") != NULL) { /* outside of the cgroup namespace */
+        return false;
+    }
+    memcpy(buffer, line, length);
+    buffer[length] = '\0';
+    return true;
+}
+
+static int
+write_file(int directory, const char *name, const char *text)
+{
+    AUTO(closep) int fd = openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+static int
+write_number(int directory, const char *name, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return write_file(directory, name, text);
+}
+
+int
+cgroup_limit(int directory, uint64_t memory, uint64_t processes)
+{
+    int r = 0;
+
+    if (memory != 0) {
+        r = write_number(directory, "memory.max", memory);
+        if (r == 0) {
+            /* Else the box would fill the swap instead; absent without swap accounting. */
+            int swap = write_file(directory, "memory.swap.max", "0");
+
+            r = swap == -ENOENT ? 0 : swap;
+        }
+    }
+    if (r == 0 && processes != 0) {
+        r = write_number(directory, "pids.max", processes);
+    }
+    return r;
+}
+
+/* Makes the group in `parent` (taken). */
+static struct cgroup *
+make_in(int parent, uint64_t memory, uint64_t processes, int *ret_error)
+{
+    static atomic_uint counter;
+    struct cgroup *cgroup = calloc(1, sizeof *cgroup);
+    int r;
+
+    if (cgroup == NULL) {
+        close_fd(parent);
+        *ret_error = -ENOMEM;
+        return NULL;
+    }
+    cgroup->parent = parent;
+    cgroup->directory = -1;
+    snprintf(cgroup->name, sizeof cgroup->name, "agentbox-%d-%u", (int)getpid(),
+            atomic_fetch_add(&counter, 1));
+    if (mkdirat(parent, cgroup->name, 0755) < 0) {
+        *ret_error = -errno;
+        cgroup->name[0] = '\0';
+        cgroup_free(cgroup);
+        return NULL;
+    }
+    cgroup->directory =
+            openat(parent, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    r = cgroup->directory < 0 ? -errno : cgroup_limit(cgroup->directory, memory, processes);
+    if (r < 0) {
+        cgroup_free(cgroup);
+        *ret_error = r;
+        return NULL;
+    }
+    return cgroup;
+}
+
+static bool
+read_own(char *buffer, size_t room)
+{
+    char text[4096];
+    AUTO(closep) int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+    if (n < 0) {
+        return false;
+    }
+    text[n] = '\0';
+    return cgroup_own(text, buffer, room);
+}
+
+struct cgroup *
+cgroup_new(const char *root, uint64_t memory, uint64_t processes, int *ret_error)
+{
+    char own[PATH_MAX / 2], path[PATH_MAX];
+
+    *ret_error = -EOPNOTSUPP;
+    if (!read_own(own, sizeof own)) {
+        return NULL;
+    }
+    for (int up = 0; up < 2; up++) {
+        struct cgroup *cgroup;
+        int parent;
+
+        snprintf(path, sizeof path, "%s%s%s", root, own, up == 0 ? "" : "/..");
+        parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        /* Only a real group has this file, so a missing mount or the way above the root is seen. */
+        if (parent < 0 || faccessat(parent, "cgroup.procs", F_OK, 0) < 0) {
+            close_fd(parent);
+            continue;
+        }
+        cgroup = make_in(parent, memory, processes, ret_error);
+        if (cgroup != NULL || *ret_error == -ENOMEM) {
+            return cgroup;
+        }
+    }
+    *ret_error = -EOPNOTSUPP;
+    return NULL;
+}
+
+bool
+cgroup_delegated(const char *root)
+{
+    int error = 0;
+    /* Limits that limit nothing: only whether the controllers are there. */
+    struct cgroup *cgroup = cgroup_new(root, UINT64_C(1) << 50, 1u << 20, &error);
+
+    cgroup_free(cgroup);
+    return cgroup != NULL;
+}
+
+int
+cgroup_add(struct cgroup *cgroup, int32_t pid)
+{
+    return write_number(cgroup->directory, "cgroup.procs", (uint64_t)pid);
+}
+
+void
+cgroup_kill(struct cgroup *cgroup)
+{
+    if (cgroup != NULL) {
+        write_file(cgroup->directory, "cgroup.kill", "1");
+    }
+}
+
+void
+cgroup_free(struct cgroup *cgroup)
+{
+    if (cgroup == NULL) {
+        return;
+    }
+    close_fd(cgroup->directory);
+    if (cgroup->name[0] != '\0') {
+        unlinkat(cgroup->parent, cgroup->name, AT_REMOVEDIR);
+    }
+    close_fd(cgroup->parent);
+    free(cgroup);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: limits of a whole box by cgroup v2, where the host was given a part of the
+ * tree. */
+#ifndef ABX_LINUX_CGROUP_H
+#define ABX_LINUX_CGROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+struct cgroup; /* the group of one box */
+
+/* The host's own group, from the text of /proc/self/cgroup ("0::/path"); false if it has none. */
+bool cgroup_own(const char *text, char *buffer, size_t room);
+/* Makes a group below the host's own or beside it, with these limits (0: none), or returns NULL and
+ * -errno in *ret_error: -EOPNOTSUPP if no part of the tree was delegated with the controllers
+ * needed. */
+struct cgroup *cgroup_new(const char *root, uint64_t memory, uint64_t processes, int *ret_error);
+/* Whether cgroup_new would work, tried. */
+bool cgroup_delegated(const char *root);
+/* 0 or -errno. */
+int cgroup_add(struct cgroup *cgroup, int32_t pid);
+/* Every process in it, at once; where the kernel has no cgroup.kill (before 5.14) nothing. */
+void cgroup_kill(struct cgroup *cgroup);
+/* After the last process is gone. NULL is nothing. */
+void cgroup_free(struct cgroup *cgroup);
+
+/* For tests: the parts that work on the directory of a group. */
+int cgroup_limit(int directory, uint64_t memory, uint64_t processes);
+
+#endif

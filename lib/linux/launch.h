@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: starts init without touching the host. */
+#ifndef ABX_LINUX_LAUNCH_H
+#define ABX_LINUX_LAUNCH_H
+
+#include "base/fail.h"
+#include "plan/capabilities.h"
+
+/* Descriptor of the program to start: the carried one in a sealed memfd, or the one at `init_path`.
+ */
+abx_status launch_image(const char *init_path, int *ret_fd, struct fail *fail);
+
+struct launched {
+    int32_t pid;
+    int pidfd;
+};
+/* Starts the image in new namespaces, with `control` as its descriptor 3.  Both descriptors are
+ * above 3. Nothing is left on failure. */
+abx_status launch_init(int image, int control, const struct capabilities *capabilities,
+        struct launched *ret_launched, struct fail *fail);
+/* A root host gives the box the ids that it has itself, each mapped onto itself. */
+abx_status launch_write_maps(int32_t pid, struct fail *fail);
+/* Kills and reaps, also if it has ended already; closes the pidfd. */
+void launch_end(struct launched *launched);
+void launch_kill(const struct launched *launched);
+
+#endif
