@@ -11,7 +11,8 @@ extern const struct host_view host_real;
 /* Tries it once in this process; later calls copy.  Any thread.
  *
  * For tests only, AGENTBOX_TEST_CAPS lowers what was found ("landlock=0,notify=0,fuse=0,netns=0,
- * proc=0,userns=0,killable=0,sync=0,memfd=0,cgroup=0"); nothing can be raised, and set-user-id programs do not look at it. */
+ * proc=0,userns=0,killable=0,sync=0,memfd=0,cgroup=0"); nothing can be raised, and set-user-id
+ * programs do not look at it. */
 void host_probe(struct capabilities *ret_capabilities);
 /* The rung that these capabilities reach. */
 enum rung host_rung(const struct capabilities *capabilities);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stands for the parts that land next; each takes its own functions away from here. */
-#include "linux/host.h"
-#include "linux/lower.h"
 #include "linux/mask.h"
 #include "linux/notify.h"
 #include "linux/stub.h"
@@ -10,22 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-/* ---- host.c, probe.c, lower.c ---- */
-const struct host_view host_real = { 0 };
-
-void
-host_probe(struct capabilities *ret_capabilities)
-{
-    *ret_capabilities = (struct capabilities){ 0 };
-}
-
-abx_status
-lower(const struct plan *plan, const struct host_view *host, bool host_writes_maps,
-        void **ret_bytes, size_t *ret_size, struct fail *fail)
-{
-    return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "lower", "not in this build yet");
-}
 
 /* ---- mask_serve.c ---- */
 struct mask *

@@ -7,7 +7,15 @@
 #include <stdint.h>
 
 /* From strong to weak; docs/internals/linux.md says what each has and lacks. */
-enum rung { RUNG_NONE = 0, RUNG_C, RUNG_B_PRIME, RUNG_B, RUNG_A_NO_BROKER, RUNG_A_NO_LANDLOCK, RUNG_A };
+enum rung {
+    RUNG_NONE = 0,
+    RUNG_C,
+    RUNG_B_PRIME,
+    RUNG_B,
+    RUNG_A_NO_BROKER,
+    RUNG_A_NO_LANDLOCK,
+    RUNG_A
+};
 
 struct capabilities {
     enum rung rung;
@@ -15,10 +23,10 @@ struct capabilities {
     bool fresh_proc;
     uint32_t landlock_abi; /* 0: none */
     bool seccomp_notify, seccomp_sync_wake, seccomp_killable;
-    bool fuse;             /* /dev/fuse opens and mounts in a user namespace */
+    bool fuse; /* /dev/fuse opens and mounts in a user namespace */
     bool memfd_exec;
-    bool cgroup;           /* a delegated cgroup v2 directory */
-    uint32_t uid, gid;     /* of the host process; a root host maps every id, others map their own */
+    bool cgroup; /* a delegated cgroup v2 directory */
+    uint32_t uid, gid; /* of the host process; a root host maps every id, others map their own */
 };
 
 #endif

@@ -1,55 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A plan says what a box is, as data: which places of the file system are seen how, what is private,
- * what is limited.  It is compiled from a resolved policy, the host view and the capabilities, and
- * lowered by a backend to its own program.  Paths are absolute and canonical. */
+ * A plan says what a box is, as data: which places of the file system are seen how, what is
+ * private, what is limited.  It is compiled from a resolved policy, the host view and the
+ * capabilities, and lowered by a backend to its own program.  Paths are absolute and canonical. */
 #ifndef ABX_PLAN_PLAN_H
 #define ABX_PLAN_PLAN_H
 
 #include "plan/capabilities.h"
 #include "policy/policy.h"
 
-/* A place at which the view of the file system changes.  Sorted by path, so ancestors come first;
- * the first is "/".  Places that do not exist are not in the list. */
+/* A place at which the view of the file system changes.  Sorted by path (strcmp), so
+ * ancestors come first; the first is "/".  Places that do not exist, symbolic links and what lies
+ * behind one are not in the list.  Children of a guarded directory that may be written are in it.
+ */
 struct place {
     char *path;
     bool is_directory;
     uint8_t read, write; /* abx_verdict */
-    bool no_exec;        /* an exec rule denies it: execution is refused by the kernel too */
-    bool guarded;        /* writable directory in which a protected name could appear: read-only mount,
-                            writing calls are done by the broker */
-    bool by_default;     /* read is denied by default, not by a rule: missing names stay missing */
+    bool no_exec; /* an exec rule denies it: execution is refused by the kernel too */
+    bool guarded; /* writable directory in which a protected name could appear: read-only mount,
+                     writing calls are done by the broker */
+    bool by_default; /* read is denied by default, not by a rule: missing names stay missing */
 };
 
 /* A directory or file that is the box's own: nothing of the host is seen there. */
 enum private_kind { PRIVATE_TMPFS, PRIVATE_DEV, PRIVATE_PROC, PRIVATE_FILE };
 struct private_place {
-    const char *path;
+    char *path;
     enum private_kind kind;
+    bool writable; /* PRIVATE_TMPFS */
     char *content; /* PRIVATE_FILE: /etc/hosts and the like */
+};
+
+/* A symbolic link directly below "/" that may be seen, where the root is not the host's. */
+struct plan_link {
+    char *path, *target;
 };
 
 /* What stands at "/". */
 enum plan_root {
-    ROOT_HOST,  /* the host's tree, read-only */
-    ROOT_MASK,  /* "/" may not be read: the mask.  It serves every ancestor of a place, a private place or
-                   an input, and those themselves, as something to mount over; and the symbolic links
-                   that may be read ("/bin") */
-    ROOT_PIECES /* a tmpfs with the visible top-level entries: no mask, or a new top-level directory */
+    ROOT_HOST, /* the host's tree, read-only */
+    ROOT_MASK, /* "/" may not be read: the mask.  It serves every ancestor of a place, a private
+                  place or an input, and those themselves, as something to mount over; and the
+                  symbolic links that may be read ("/bin") */
+    ROOT_PIECES /* a tmpfs with the visible top-level entries: no mask, or a new top-level directory
+                 */
 };
 
 struct plan {
     enum plan_root root;
-    struct vec places;   /* struct place */
+    struct vec places; /* struct place */
     struct vec privates; /* struct private_place, sorted by path; they lie over the places */
-    struct vec guards;   /* char *: write-denied or asked literal paths inside writable roots, sorted */
+    struct vec links; /* struct plan_link */
+    struct vec
+            guards; /* char *: write-denied or asked literal paths inside writable roots, sorted */
     bool guard_patterns; /* patterns apply to writes: every directory is guarded */
-    bool read_patterns;  /* every open is decided by the broker */
+    bool read_patterns; /* every open is decided by the broker */
+    bool mask; /* denied reads are served by the mask; else covered by something empty */
     bool silent_reads;
     bool decide_exec;
-    bool restrict_exec;  /* only places with exec allow run */
+    bool restrict_exec; /* only places with exec allow run */
     struct vec exec_allowed; /* char *: literal paths */
-    struct vec inputs;   /* struct plan_input */
-    struct vec decoys;   /* char * */
+    struct vec inputs; /* struct plan_input */
+    struct vec decoys; /* char * */
     enum network_mode network;
     uint64_t limits[8];
     struct capabilities capabilities;
@@ -59,16 +71,22 @@ struct plan {
 
 struct plan_input {
     char *from; /* host */
-    char *as;   /* absolute in the box, "/task/in/q3.xlsx" */
+    char *as; /* absolute in the box, "/task/in/q3.xlsx" */
 };
 
-/* Fails with ABX_ERR_UNSUPPORTED, the rule and the remedy where the rung lacks what a rule needs. */
+/* Fails with ABX_ERR_UNSUPPORTED, the rule and the remedy where the rung lacks what a rule needs.
+ */
 abx_status plan_compile(abx_policy *resolved, const struct host_view *host,
         const struct capabilities *capabilities, struct plan *ret_plan, struct fail *fail);
 void plan_done(struct plan *plan);
-/* One line per fact, stable, for golden files and the audit hash.  Caller frees; NULL: no memory. */
+/* One line per fact, stable, for golden files and the audit hash.  Caller frees; NULL: no memory.
+ */
 char *plan_dump(const struct plan *plan);
 
+/* Whether the box has mounts of its own: every rung but C. */
+bool plan_has_mounts(const struct plan *plan);
+/* The place that decides about a path: the deepest one at it or above. */
+const struct place *plan_place_of(const struct plan *plan, const char *path);
 /* For new directories: whether a protected name could appear below. */
 bool plan_guards(const struct plan *plan, const char *directory);
 /* Whether the path lies in a private place: the box's own, the host has another thing there.

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The real file system behind struct host_view.  No state; any thread. */
+#include "linux/host.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static enum host_kind
+look(void *data, const char *path)
+{
+    struct stat stat;
+
+    if (lstat(path, &stat) < 0) {
+        return HOST_MISSING;
+    }
+    switch (stat.st_mode & S_IFMT) {
+    case S_IFREG:
+        return HOST_FILE;
+    case S_IFDIR:
+        return HOST_DIRECTORY;
+    case S_IFLNK:
+        return HOST_SYMLINK;
+    default:
+        return HOST_OTHER;
+    }
+}
+
+/* What cannot be looked at is kept as spelled, like what does not exist: nothing can be reached
+ * there by us, and so not by the box. */
+static char *
+real_path(void *data, const char *path)
+{
+    char *real = realpath(path, NULL);
+    AUTO(freep) char *parent = NULL;
+    AUTO(freep) char *real_parent = NULL;
+
+    if (real != NULL || errno == ENOMEM || errno == ELOOP) {
+        return real;
+    }
+    if (strcmp(path, "/") == 0) {
+        return strdup(path);
+    }
+    parent = path_parent(path);
+    real_parent = parent == NULL ? NULL : real_path(data, parent);
+    return real_parent == NULL ? NULL : path_join(real_parent, strrchr(path, '/') + 1);
+}
+
+static int
+list(void *data, const char *path, struct vec *names)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+
+    if (directory == NULL) {
+        return -errno;
+    }
+    while ((entry = readdir(directory)) != NULL) {
+        char **name;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        name = vec_add(names);
+        if (name != NULL) {
+            *name = strdup(entry->d_name);
+        }
+        if (name == NULL || *name == NULL) {
+            names->count -= name != NULL;
+            closedir(directory);
+            return -ENOMEM;
+        }
+    }
+    closedir(directory);
+    return 0;
+}
+
+const struct host_view host_real = { .look = look, .real_path = real_path, .list = list };

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The allow list again, as Landlock rules: a second wall behind the mounts, and the only one where
+ * there are none.  Which rights exist depends on the ABI that the probe found.  Any thread. */
+#include "linux/lower_view.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "linux/exec_chain.h"
+
+#include <stdlib.h>
+
+/* landlock(7); this file may be compiled with older headers. */
+enum {
+    FS_EXECUTE = 1 << 0,
+    FS_WRITE_FILE = 1 << 1,
+    FS_READ_FILE = 1 << 2,
+    FS_READ_DIR = 1 << 3,
+    FS_REMOVE_MAKE = 0x1ff0, /* remove directory, file; make all seven kinds */
+    FS_REFER = 1 << 13, /* since ABI 2; before, renames between directories are refused */
+    FS_TRUNCATE = 1 << 14, /* since ABI 3 */
+    FS_IOCTL_DEV = 1 << 15, /* since ABI 5 */
+    NET_TCP = 3, /* bind and connect, since ABI 4 */
+    SCOPE_ABSTRACT = 1, /* since ABI 6 */
+    SCOPE_SIGNAL = 2,
+
+    FS_READ = FS_READ_FILE | FS_READ_DIR,
+    FS_WRITE = FS_WRITE_FILE | FS_TRUNCATE,
+    FS_CHANGE = FS_WRITE | FS_REMOVE_MAKE | FS_REFER,
+    FS_OF_FILE = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV
+};
+
+static uint64_t
+handled(uint32_t abi)
+{
+    uint64_t rights = FS_EXECUTE | FS_WRITE_FILE | FS_READ | FS_REMOVE_MAKE;
+
+    return rights | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) |
+           (abi >= 5 ? FS_IOCTL_DEV : 0);
+}
+
+static void
+allow(struct lowering *lowering, const char *path, bool is_directory, uint64_t rights)
+{
+    uint64_t known = handled(lowering->plan->capabilities.landlock_abi);
+    struct str step = { 0 };
+
+    str_printf(&step, "landlock:%s", path);
+    if (step.failed) {
+        lowering->program.failed = true;
+    } else {
+        lower_op(lowering, OP_LANDLOCK_PATH, step.data, NULL, path,
+                rights & known & (is_directory ? UINT64_MAX : FS_OF_FILE), 0, 0);
+    }
+    str_done(&step);
+}
+
+/* A writable place below another one brings nothing new; guarded ones are in it, since what is made
+ * in them later is bound writable, and the mounts hold what stays. */
+static void
+allow_writable(struct lowering *lowering)
+{
+    const struct plan *plan = lowering->plan;
+
+    for (size_t i = 0; i < plan->places.count; i++) {
+        const struct place *place = vec_at(&plan->places, struct place, i);
+        AUTO(freep) char *parent = path_parent(place->path);
+        const struct place *above = parent == NULL || i == 0 ? NULL : plan_place_of(plan, parent);
+
+        if (place->read == ABX_VERDICT_ALLOW && place->write == ABX_VERDICT_ALLOW &&
+                (above == NULL || above->write != ABX_VERDICT_ALLOW ||
+                        plan_is_private(plan, parent))) {
+            allow(lowering, place->path, place->is_directory, FS_READ | FS_CHANGE);
+        }
+    }
+}
+
+static void
+allow_private(struct lowering *lowering)
+{
+    const struct plan *plan = lowering->plan;
+
+    for (size_t i = 0; i < plan->privates.count; i++) {
+        const struct private_place *own = vec_at(&plan->privates, struct private_place, i);
+
+        if (own->kind == PRIVATE_DEV) {
+            allow(lowering, own->path, true, FS_WRITE | FS_IOCTL_DEV);
+        } else if (own->kind == PRIVATE_PROC) {
+            allow(lowering, own->path, true, FS_WRITE);
+        } else if (own->kind == PRIVATE_TMPFS && own->writable) {
+            allow(lowering, own->path, true, FS_READ | FS_CHANGE);
+        }
+    }
+}
+
+/* Only these, with what runs them, can be executed; what is loaded as a library is no execution. */
+static void
+allow_exec(struct lowering *lowering)
+{
+    const struct plan *plan = lowering->plan;
+    struct vec chain = VEC(char *);
+
+    for (size_t i = 0; i < plan->exec_allowed.count; i++) {
+        const char *path = *vec_at(&plan->exec_allowed, char *, i);
+        bool is_directory = lowering->host->look(lowering->host->data, path) == HOST_DIRECTORY;
+
+        allow(lowering, path, is_directory, FS_EXECUTE);
+        if (!is_directory && !exec_chain(path, &chain)) {
+            lowering->program.failed = true;
+        }
+    }
+    for (size_t i = 0; i < chain.count; i++) {
+        char *path = *vec_at(&chain, char *, i);
+
+        allow(lowering, path, false, FS_EXECUTE);
+        free(path);
+    }
+    vec_done(&chain);
+}
+
+/* Reading needs no list: what a box with mounts can reach may be read, or is the mask, which tells
+ * of each attempt, as Landlock would not.  Abstract sockets and TCP are the network namespace's
+ * where there is one: a scope would part the commands of one box from each other. */
+void
+lower_landlock(struct lowering *lowering)
+{
+    const struct plan *plan = lowering->plan;
+    uint32_t abi = plan->capabilities.landlock_abi;
+    bool has_network = plan->capabilities.net_namespace;
+    struct wire_op *op;
+
+    if (abi == 0) {
+        return;
+    }
+    op = program_op(&lowering->program, OP_LANDLOCK, "landlock:rules", NULL, NULL);
+    if (op != NULL) {
+        op->x = handled(abi);
+        op->y = abi >= 4 && !has_network ? NET_TCP : 0;
+        op->a = abi >= 6 && !has_network ? SCOPE_ABSTRACT : 0;
+    }
+    allow(lowering, "/", true, FS_READ | (plan->restrict_exec ? 0 : FS_EXECUTE));
+    allow_writable(lowering);
+    allow_private(lowering);
+    if (plan->restrict_exec) {
+        allow_exec(lowering);
+    }
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Finds out what the host can do by doing it once, in a child that shares the memory and never
+ * returns to it: namespaces, a fresh /proc, a seccomp listener.  The host itself is not forked, and
+ * nothing of it changes.  Any thread; the result is kept for the process. */
+#include "linux/host.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TRIAL_STACK (64u << 10)
+#define TRIAL_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
+#define LANDLOCK_VERSION 1u /* flag of landlock_create_ruleset(2) */
+#define SECCOMP_WAIT_KILLABLE (1u << 5) /* since Linux 5.19 */
+#define SECCOMP_SYNC_WAKE_UP 1u /* since Linux 6.6 */
+#define SECCOMP_SET_FLAGS SECCOMP_IOW(4, uint64_t)
+#define MEMFD_EXECUTABLE 0x0010u /* MFD_EXEC, since Linux 6.3 */
+
+/* Written by the child, read after it is gone. */
+struct trial {
+    bool mounts, proc, fuse, notify, killable, sync_wake;
+};
+
+/* ---- in the child: system calls only ---- */
+
+static bool
+can_mount(const char *type)
+{
+    int context = fsopen(type, FSOPEN_CLOEXEC);
+
+    return context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0 &&
+           fsmount(context, FSMOUNT_CLOEXEC, 0) >= 0;
+}
+
+static int
+listen_to_nothing(unsigned flags)
+{
+    struct sock_filter allow = { .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
+    struct sock_fprog filter = { .len = 1, .filter = &allow };
+
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+            SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &filter);
+}
+
+/* A process under another supervisor cannot get a second listener, which shows only here. */
+static void
+try_notify(struct trial *trial)
+{
+    int listener;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return;
+    }
+    listener = listen_to_nothing(SECCOMP_WAIT_KILLABLE);
+    trial->killable = listener >= 0;
+    if (listener < 0) {
+        listener = listen_to_nothing(0);
+    }
+    trial->notify = listener >= 0;
+    trial->sync_wake =
+            trial->notify && ioctl(listener, SECCOMP_SET_FLAGS, SECCOMP_SYNC_WAKE_UP) == 0;
+}
+
+static int
+run_trial(void *data)
+{
+    struct trial *trial = data;
+
+    trial->mounts = can_mount("tmpfs");
+    trial->proc = can_mount("proc");
+    trial->fuse = fsopen("fuse", FSOPEN_CLOEXEC) >= 0;
+    try_notify(trial);
+    _exit(0);
+}
+
+/* ---- in the host ---- */
+
+/* The exit signal is 0, so that no handler and no wait of the host sees the child. */
+static bool
+start_trial(void *stack, int flags, struct trial *trial)
+{
+    int pidfd = -1;
+    int child = clone(run_trial, (char *)stack + TRIAL_STACK,
+            flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD, trial, &pidfd);
+    siginfo_t info;
+
+    if (child < 0) {
+        return false;
+    }
+    while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR) {
+        /* again */
+    }
+    close_fd(pidfd);
+    return true;
+}
+
+/* No handler of the host may run in the child, whose memory is the host's. */
+static bool
+try_once(int flags, struct trial *trial)
+{
+    void *stack = mmap(NULL, TRIAL_STACK, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    sigset_t all;
+    sigset_t before;
+    bool started;
+
+    *trial = (struct trial){ 0 };
+    if (stack == MAP_FAILED) {
+        return false;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started = start_trial(stack, flags, trial);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    munmap(stack, TRIAL_STACK);
+    return started;
+}
+
+static bool
+opens_fuse(void)
+{
+    AUTO(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+    return fd >= 0;
+}
+
+static bool
+makes_executable_memory(void)
+{
+    AUTO(closep) int fd = memfd_create("agentbox-probe", MFD_CLOEXEC | MEMFD_EXECUTABLE);
+
+    if (fd < 0 && errno == EINVAL) {
+        fd = memfd_create("agentbox-probe", MFD_CLOEXEC);
+    }
+    return fd >= 0;
+}
+
+/* The process's own cgroup, if it may be divided. */
+static bool
+has_cgroup(void)
+{
+    char line[512] = "";
+    char path[600];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    bool found = false;
+
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        found = strncmp(line, "0::/", 4) == 0;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    line[strcspn(line, "\n")] = '\0';
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cgroup.subtree_control", found ? line + 3 : "");
+    return found && access(path, W_OK) == 0;
+}
+
+static void
+find(struct capabilities *found)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+    struct trial trial;
+
+    *found = (struct capabilities){ .uid = geteuid(), .gid = getegid() };
+    found->net_namespace = try_once(TRIAL_NAMESPACES | CLONE_NEWNET, &trial);
+    if (found->net_namespace || try_once(TRIAL_NAMESPACES, &trial)) {
+        found->user_namespace = trial.mounts;
+        found->mount_namespace = trial.mounts;
+        found->pid_namespace = trial.mounts;
+        found->net_namespace = found->net_namespace && trial.mounts;
+        found->fresh_proc = trial.mounts && trial.proc;
+        found->fuse = trial.mounts && trial.fuse && opens_fuse();
+    } else {
+        try_once(0, &trial);
+    }
+    found->seccomp_notify = trial.notify;
+    found->seccomp_killable = trial.killable;
+    found->seccomp_sync_wake = trial.sync_wake;
+    found->landlock_abi = abi > 0 ? (uint32_t)abi : 0;
+    found->memfd_exec = makes_executable_memory();
+    found->cgroup = has_cgroup();
+}
+
+enum rung
+host_rung(const struct capabilities *found)
+{
+    /* The weakest that something missing leads to. */
+    const struct {
+        bool has;
+        enum rung without;
+    } steps[] = {
+        { found->net_namespace, RUNG_B_PRIME },
+        { found->fresh_proc, RUNG_B },
+        { found->seccomp_notify, RUNG_A_NO_BROKER },
+        { found->landlock_abi > 0, RUNG_A_NO_LANDLOCK },
+    };
+
+    if (!found->user_namespace || !found->mount_namespace || !found->pid_namespace) {
+        return found->landlock_abi > 0 && found->seccomp_notify ? RUNG_C : RUNG_NONE;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(steps); i++) {
+        if (!steps[i].has) {
+            return steps[i].without;
+        }
+    }
+    return RUNG_A;
+}
+
+/* ---- lowered for tests ---- */
+
+static void
+forget_user_namespace(struct capabilities *found)
+{
+    found->user_namespace = false;
+    found->mount_namespace = false;
+    found->pid_namespace = false;
+    found->net_namespace = false;
+    found->fresh_proc = false;
+    found->fuse = false;
+}
+
+static void
+lower_one(struct capabilities *found, const char *name, uint32_t value)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {
+        { "notify", &found->seccomp_notify },
+        { "killable", &found->seccomp_killable },
+        { "sync", &found->seccomp_sync_wake },
+        { "fuse", &found->fuse },
+        { "netns", &found->net_namespace },
+        { "proc", &found->fresh_proc },
+        { "memfd", &found->memfd_exec },
+        { "cgroup", &found->cgroup },
+    };
+
+    if (strcmp(name, "landlock") == 0 && value < found->landlock_abi) {
+        found->landlock_abi = value;
+    }
+    if (strcmp(name, "userns") == 0 && value == 0) {
+        forget_user_namespace(found);
+    }
+    for (size_t i = 0; i < N_ELEMENTS(flags); i++) {
+        if (strcmp(name, flags[i].name) == 0 && value == 0) {
+            *flags[i].flag = false;
+        }
+    }
+}
+
+static void
+lower_for_tests(struct capabilities *found)
+{
+    const char *text = secure_getenv("AGENTBOX_TEST_CAPS");
+
+    while (text != NULL && *text != '\0') {
+        char name[16] = "";
+        unsigned value = 0;
+
+        if (sscanf(text, "%15[a-z]=%u", name, &value) == 2) {
+            lower_one(found, name, value);
+        }
+        text += strcspn(text, ",");
+        text += *text == ',';
+    }
+}
+
+static pthread_once_t found_once = PTHREAD_ONCE_INIT;
+static struct capabilities found_here;
+
+static void
+find_here(void)
+{
+    find(&found_here);
+}
+
+void
+host_probe(struct capabilities *ret_capabilities)
+{
+    struct capabilities found;
+
+    pthread_once(&found_once, find_here);
+    found = found_here;
+    lower_for_tests(&found);
+    found.rung = host_rung(&found);
+    *ret_capabilities = found;
+}

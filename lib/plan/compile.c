@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Compiles a resolved policy to a plan: settings, inputs, decoys, exec rules and the root here, the
+ * rest in the files that compile.h names.  Pure but for the host view. */
+#include "plan/compile.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static abx_status
+add_text(const struct compiler *compiler, struct vec *texts, const char *text)
+{
+    char **copy = vec_add(texts);
+
+    if (copy == NULL) {
+        return fail_nomem(compiler->fail);
+    }
+    *copy = strdup(text);
+    return *copy == NULL ? fail_nomem(compiler->fail) : ABX_OK;
+}
+
+static void
+init_plan(struct plan *plan, const struct capabilities *capabilities)
+{
+    *plan = (struct plan){
+        .places = VEC(struct place),
+        .privates = VEC(struct private_place),
+        .links = VEC(struct plan_link),
+        .guards = VEC(char *),
+        .exec_allowed = VEC(char *),
+        .inputs = VEC(struct plan_input),
+        .decoys = VEC(char *),
+        .capabilities = *capabilities,
+        .run_as_uid = -1,
+        .run_as_gid = -1,
+    };
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The policy's anchors and the decoys, in our order. */
+static abx_status
+collect_anchors(struct compiler *compiler)
+{
+    abx_status r = policy_anchors(compiler->policy, &compiler->anchors, compiler->fail);
+
+    for (size_t i = 0; i < compiler->plan->decoys.count && r >= 0; i++) {
+        const char **anchor = vec_add(&compiler->anchors);
+
+        if (anchor == NULL) {
+            return fail_nomem(compiler->fail);
+        }
+        *anchor = *vec_at(&compiler->plan->decoys, char *, i);
+    }
+    if (compiler->anchors.count > 0) {
+        qsort(compiler->anchors.data, compiler->anchors.count, sizeof(char *), compare_texts);
+    }
+    return r;
+}
+
+static abx_status
+copy_settings(struct compiler *compiler)
+{
+    const struct policy_settings *settings = compiler->settings;
+    struct plan *plan = compiler->plan;
+    abx_status r = ABX_OK;
+
+    plan->network = settings->network;
+    plan->silent_reads = settings->silent_reads;
+    plan->decide_exec = settings->exec_rules;
+    plan->restrict_exec = settings->restricts_exec;
+    plan->guard_patterns = policy_has_patterns(compiler->policy, ABX_ACCESS_WRITE);
+    plan->read_patterns = policy_has_patterns(compiler->policy, ABX_ACCESS_READ);
+    memcpy(plan->limits, settings->limits, sizeof plan->limits);
+    plan->hostname = strdup("box");
+    if (plan->hostname == NULL) {
+        return fail_nomem(compiler->fail);
+    }
+    for (const char *const *decoy = settings->decoys; decoy != NULL && *decoy != NULL && r >= 0;
+            decoy++) {
+        r = add_text(compiler, &plan->decoys, *decoy);
+    }
+    return r;
+}
+
+/* What is inside an input is seen under another name, where no rule covers it: so nothing that may
+ * not be read can be inside. */
+static abx_status
+check_input(const struct compiler *compiler, const struct policy_input *input, const char *from)
+{
+    const struct plan *plan = compiler->plan;
+    struct ruling ruling;
+
+    if (compiler->host->look(compiler->host->data, from) == HOST_MISSING) {
+        return fail_set(compiler->fail, ABX_ERR_SETUP, 0, "input", "the input '%s' does not exist",
+                input->from);
+    }
+    if (compile_decide(compiler, from, ABX_ACCESS_READ, &ruling) != ABX_VERDICT_ALLOW &&
+            !ruling.from_default) {
+        return fail_set(compiler->fail, ABX_ERR_POLICY, 0, "input",
+                "the input '%s' may not be read: %s", input->from, ruling.id);
+    }
+    for (size_t i = 0; i < plan->places.count; i++) {
+        const struct place *place = vec_at(&plan->places, struct place, i);
+
+        if (path_is_below(place->path, from) && place->read != ABX_VERDICT_ALLOW) {
+            fail_set(compiler->fail, ABX_ERR_POLICY, 0, "input",
+                    "the input '%s' holds '%s', which may not be read", input->from, place->path);
+            fail_remedy(compiler->fail, "give the files in it that are needed as inputs");
+            return ABX_ERR_POLICY;
+        }
+    }
+    return ABX_OK;
+}
+
+static abx_status
+copy_inputs(struct compiler *compiler)
+{
+    for (size_t i = 0; i < compiler->settings->n_inputs; i++) {
+        const struct policy_input *input = &compiler->settings->inputs[i];
+        AUTO(freep) char *from = compiler->host->real_path(compiler->host->data, input->from);
+        struct plan_input *copy;
+        abx_status r;
+
+        if (from == NULL) {
+            return fail_nomem(compiler->fail);
+        }
+        r = check_input(compiler, input, from);
+        if (r < 0) {
+            return r;
+        }
+        copy = vec_add(&compiler->plan->inputs);
+        if (copy == NULL) {
+            return fail_nomem(compiler->fail);
+        }
+        copy->from = steal_ptr(&from);
+        copy->as = path_join(INPUTS_DIRECTORY, input->as);
+        if (copy->as == NULL) {
+            return fail_nomem(compiler->fail);
+        }
+    }
+    return ABX_OK;
+}
+
+/* Names inside writable places that may not be written, whether they exist or not. */
+abx_status
+compile_guards(struct compiler *compiler)
+{
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; i < compiler->anchors.count && r >= 0; i++) {
+        const char *path = *vec_at(&compiler->anchors, const char *, i);
+        AUTO(freep) char *parent = path_parent(path);
+        struct ruling ruling;
+
+        if (parent == NULL) {
+            return fail_nomem(compiler->fail);
+        }
+        if (compile_decide(compiler, path, ABX_ACCESS_WRITE, &ruling) != ABX_VERDICT_ALLOW &&
+                compile_decide(compiler, parent, ABX_ACCESS_WRITE, &ruling) == ABX_VERDICT_ALLOW) {
+            r = add_text(compiler, &compiler->plan->guards, path);
+        }
+    }
+    return r;
+}
+
+/* The programs that may run, where only those may; a rule on a directory brings what is in it. */
+static abx_status
+copy_exec(struct compiler *compiler)
+{
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; i < compiler->anchors.count && compiler->plan->restrict_exec && r >= 0;
+            i++) {
+        const char *path = *vec_at(&compiler->anchors, const char *, i);
+        enum host_kind kind = compiler->host->look(compiler->host->data, path);
+        AUTO(freep) char *parent = path_parent(path);
+        struct ruling ruling;
+
+        if (parent == NULL) {
+            return fail_nomem(compiler->fail);
+        }
+        if (kind != HOST_MISSING && kind != HOST_SYMLINK &&
+                compile_decide(compiler, path, ABX_ACCESS_EXEC, &ruling) == ABX_VERDICT_ALLOW &&
+                (strcmp(path, "/") == 0 || compile_decide(compiler, parent, ABX_ACCESS_EXEC,
+                                                   &ruling) != ABX_VERDICT_ALLOW)) {
+            r = add_text(compiler, &compiler->plan->exec_allowed, path);
+        }
+    }
+    return r;
+}
+
+static abx_status
+add_link(struct compiler *compiler, const char *path)
+{
+    struct plan_link *link;
+    struct ruling ruling;
+
+    if (compiler->host->look(compiler->host->data, path) != HOST_SYMLINK ||
+            compile_decide(compiler, path, ABX_ACCESS_READ, &ruling) != ABX_VERDICT_ALLOW) {
+        return ABX_OK;
+    }
+    link = vec_add(&compiler->plan->links);
+    if (link == NULL) {
+        return fail_nomem(compiler->fail);
+    }
+    link->path = strdup(path);
+    link->target = compiler->host->real_path(compiler->host->data, path);
+    return link->path == NULL || link->target == NULL ? fail_nomem(compiler->fail) : ABX_OK;
+}
+
+static int
+compare_links(const void *a, const void *b)
+{
+    return strcmp(((const struct plan_link *)a)->path, ((const struct plan_link *)b)->path);
+}
+
+abx_status
+compile_root(struct compiler *compiler)
+{
+    struct plan *plan = compiler->plan;
+    const struct host_view *host = compiler->host;
+    struct vec names = VEC(char *);
+    abx_status r = ABX_OK;
+
+    if (vec_at(&plan->places, struct place, 0)->read != ABX_VERDICT_ALLOW) {
+        plan->root = plan->mask ? ROOT_MASK : ROOT_PIECES;
+    } else if (plan->inputs.count > 0 && host->look(host->data, INPUTS_ROOT) != HOST_DIRECTORY) {
+        plan->root = ROOT_PIECES;
+    }
+    if (plan->root == ROOT_HOST || !plan_has_mounts(plan)) {
+        plan->root = ROOT_HOST;
+        return ABX_OK;
+    }
+    if (host->list(host->data, "/", &names) < 0) {
+        names.count = 0;
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        char *name = *vec_at(&names, char *, i);
+        AUTO(freep) char *path = path_join("/", name);
+
+        free(name);
+        if (r >= 0) {
+            r = path == NULL ? fail_nomem(compiler->fail) : add_link(compiler, path);
+        }
+    }
+    vec_done(&names);
+    if (plan->links.count > 0) {
+        qsort(plan->links.data, plan->links.count, sizeof(struct plan_link), compare_links);
+    }
+    return r;
+}
+
+abx_status
+plan_compile(abx_policy *resolved, const struct host_view *host,
+        const struct capabilities *capabilities, struct plan *ret_plan, struct fail *fail)
+{
+    static abx_status (*const steps[])(struct compiler *) = { copy_settings, collect_anchors,
+        compile_privates, compile_places, compile_guards, copy_inputs, copy_exec, compile_needs,
+        compile_root };
+    struct plan plan;
+    struct compiler compiler = { .policy = resolved,
+        .settings = policy_get_settings(resolved),
+        .host = host,
+        .plan = &plan,
+        .anchors = VEC(const char *),
+        .fail = fail };
+    abx_status r = ABX_OK;
+
+    init_plan(&plan, capabilities);
+    for (size_t i = 0; i < N_ELEMENTS(steps) && r >= 0; i++) {
+        r = steps[i](&compiler);
+    }
+    vec_done(&compiler.anchors);
+    if (r < 0) {
+        plan_done(&plan);
+        return r;
+    }
+    *ret_plan = plan;
+    return ABX_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/plan only: the parts of plan_compile. */
+#ifndef ABX_PLAN_COMPILE_H
+#define ABX_PLAN_COMPILE_H
+
+#include "plan/plan.h"
+
+/* Where the inputs of a box stand; `as` of an input is below it. */
+#define INPUTS_ROOT "/task"
+#define INPUTS_DIRECTORY "/task/in"
+
+struct compiler {
+    abx_policy *policy;
+    const struct policy_settings *settings;
+    const struct host_view *host;
+    struct plan *plan;
+    struct vec anchors; /* const char *, sorted */
+    struct fail *fail;
+};
+
+abx_verdict compile_decide(const struct compiler *compiler, const char *path, uint32_t access,
+        struct ruling *ret_ruling);
+/* Steps, in this order; each fills its part of the plan. */
+abx_status compile_privates(struct compiler *compiler);
+abx_status compile_places(struct compiler *compiler);
+abx_status compile_guards(struct compiler *compiler);
+abx_status compile_root(struct compiler *compiler);
+/* Refuses what the rung lacks; the plan is complete but for `mask` and `read_patterns`. */
+abx_status compile_needs(struct compiler *compiler);
+
+#endif

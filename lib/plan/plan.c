@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the life of a plan, and answers questions about a finished one.  Pure; a finished plan is
+ * immutable, so any thread may ask. */
+#include "plan/plan.h"
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void
+free_texts(struct vec *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        free(*vec_at(texts, char *, i));
+    }
+    vec_done(texts);
+}
+
+void
+plan_done(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->places.count; i++) {
+        free(vec_at(&plan->places, struct place, i)->path);
+    }
+    vec_done(&plan->places);
+    for (size_t i = 0; i < plan->privates.count; i++) {
+        free(vec_at(&plan->privates, struct private_place, i)->path);
+        free(vec_at(&plan->privates, struct private_place, i)->content);
+    }
+    vec_done(&plan->privates);
+    for (size_t i = 0; i < plan->links.count; i++) {
+        free(vec_at(&plan->links, struct plan_link, i)->path);
+        free(vec_at(&plan->links, struct plan_link, i)->target);
+    }
+    vec_done(&plan->links);
+    for (size_t i = 0; i < plan->inputs.count; i++) {
+        free(vec_at(&plan->inputs, struct plan_input, i)->from);
+        free(vec_at(&plan->inputs, struct plan_input, i)->as);
+    }
+    vec_done(&plan->inputs);
+    free_texts(&plan->guards);
+    free_texts(&plan->exec_allowed);
+    free_texts(&plan->decoys);
+    free(plan->hostname);
+    *plan = (struct plan){ 0 };
+}
+
+bool
+plan_has_mounts(const struct plan *plan)
+{
+    return plan->capabilities.user_namespace && plan->capabilities.mount_namespace;
+}
+
+static bool
+is_at_or_below(const char *path, const char *directory)
+{
+    return strcmp(path, directory) == 0 || path_is_below(path, directory);
+}
+
+const struct place *
+plan_place_of(const struct plan *plan, const char *path)
+{
+    for (size_t i = plan->places.count; i > 0; i--) {
+        const struct place *place = vec_at(&plan->places, struct place, i - 1);
+
+        if (is_at_or_below(path, place->path)) {
+            return place;
+        }
+    }
+    return NULL;
+}
+
+bool
+plan_guards(const struct plan *plan, const char *directory)
+{
+    size_t length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+    size_t low = 0;
+    size_t high = plan->guards.count;
+
+    if (plan->guard_patterns) {
+        return true;
+    }
+    /* The first that is not before "directory/"; only that one can be below. */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *path = *vec_at(&plan->guards, char *, middle);
+        int order = strncmp(path, directory, length);
+
+        if (order < 0 || (order == 0 && path[length] < '/')) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < plan->guards.count &&
+           path_is_below(*vec_at(&plan->guards, char *, low), directory);
+}
+
+bool
+plan_is_private(const struct plan *plan, const char *path)
+{
+    const struct place *place = plan_place_of(plan, path);
+
+    for (size_t i = plan->privates.count; i > 0; i--) {
+        const struct private_place *own = vec_at(&plan->privates, struct private_place, i - 1);
+
+        if (is_at_or_below(path, own->path)) {
+            return place == NULL || !path_is_below(place->path, own->path);
+        }
+    }
+    return false;
+}
