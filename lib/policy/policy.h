@@ -68,6 +68,7 @@ struct policy_settings {
     bool weaken_best_effort;
     const char *run_as;             /* "uid:gid" or NULL */
     const char *upstream;           /* "environment", "none" or the URL of a proxy; NULL: not given */
+    const char *tmp;                /* value of ${tmp}, or NULL: a private place where no name is protected */
 };
 const struct policy_settings *policy_get_settings(abx_policy *policy);
 

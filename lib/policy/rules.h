@@ -30,11 +30,20 @@ struct rule {
     char *id;            /* never NULL, see struct ruling */
     char *reason;        /* or NULL */
     char *alternative;   /* or NULL */
-    void *matcher;       /* compiled form, match.c's */
+    char *because;       /* never NULL after layer_finish: `reason`, or a sentence made from the rule */
+    void *matcher;       /* compiled form: struct path_pattern or struct host_pattern; NULL for a literal path */
 };
 
-/* One document. Which sections it has an opinion on matters when layers are combined. */
+/* A rule of this kind marks its literal path as a git directory: what lies below is judged by
+ * meaning (gitdir.h).  Made by layer_finish and policy_resolve, never by a document. */
+#define RULE_GIT_ROOT 0x100u
+/* The same for one file that sends git to another directory: it may go, but not come or change. */
+#define RULE_GIT_LINK 0x101u
+
+/* One document.  Immutable and shared once it is finished.  Which sections it has an opinion on matters when layers are combined. */
 struct layer {
+    atomic_uint references;
+    struct layer *base;  /* what this is a copy of (policy_resolve, policy_intersect), it owns the texts; or NULL */
     char *source;        /* "managed", "user", "task" or a file name */
     char *name;          /* the document's "name", or NULL */
     char *profile;       /* what it extends, or NULL */
@@ -59,10 +68,11 @@ struct abx_policy {
 
 /* layer.c: makes and owns. */
 struct layer *layer_new(const char *source);
-void layer_free(struct layer *layer);
-/* Takes `is_literal` and `pattern` as struct rule describes them (an unescaped path, or a pattern in
- * which a backslash takes the next character as it is). Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY, fail->text
- * says what; the caller prefixes the place). */
+struct layer *layer_ref(struct layer *layer);
+void layer_free(struct layer *layer); /* drops one reference */
+/* Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY, fail->text
+ * says what; the caller prefixes the place).  A path pattern without active wildcards becomes a literal and
+ * is unescaped; with `is_literal` it is taken as it is.  Says in has_* that the section is there. */
 abx_status layer_add_rule(struct layer *layer, const struct rule *rule, struct fail *fail);
 /* Adds implied rules, sorts, builds the index; afterwards the layer is immutable. */
 abx_status layer_finish(struct layer *layer, struct fail *fail);
@@ -70,7 +80,17 @@ abx_status layer_finish(struct layer *layer, struct fail *fail);
 abx_status policy_new(struct layer *const *layers, size_t n_layers, abx_policy **ret_policy,
         struct fail *fail);
 
-/* match.c: pure. */
+/* combine.c: the same with layers that stay shared; and a ceiling over a policy. */
+abx_status policy_share(struct layer *const *layers, size_t n_layers, abx_policy **ret_policy,
+        struct fail *fail);
+abx_status policy_intersect(abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy,
+        struct fail *fail);
+
+/* evaluate.c: what a caller of the public API may ask; policy_decide denies the rest. */
+bool policy_request_is_valid(const abx_request *request);
+
+/* match.c: pure.  `**` is a whole component; `*`, `?`, `[a-z]`, `[!a-z]` stay inside one; a backslash takes
+ * the next character as it is, `\\xHH` is a byte. */
 /* Number of leading components of `path` the pattern matched at most (0: only "/"), or -1. */
 int path_match(const char *pattern, const char *path);
 bool path_pattern_is_literal(const char *pattern);

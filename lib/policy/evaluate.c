@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the verdict: which layer and rule decide a request, and the ruling that says so.  Layers are
+ * asked one by one; one deny denies, else one ask asks.  Knows no host, no clock, no box: the same
+ * request and policy give the same ruling.  Pure, any thread. */
+#include "base/mem.h"
+#include "policy/index.h"
+
+#include <string.h>
+
+static const char network_reason[] = "the policy allows no network";
+static const char network_alternative[] = "work with what is in the box; a policy with network "
+                                          "mode 'filtered' and this host could allow it";
+
+/* What rules about git directories say; the rule itself is only where they are. */
+static const struct {
+    const char *id, *reason, *alternative;
+} git_texts[] = {
+    [GIT_FREE] = { "", "", "" },
+    [GIT_PLACE] = { "protect:.git", "this directory of git may not be moved, linked or replaced",
+            "let git make what it needs in the directory that is there" },
+    [GIT_HOOK] = { "protect:.git/hooks", "git runs what stands in its hooks directory",
+            "keep the script elsewhere in the workspace and let the user install it" },
+    [GIT_CONFIG] = { "protect:.git/config", "git's configuration can run programs",
+            "set plain keys with 'git config'; others the user sets outside the box" },
+    [GIT_ATTRIBUTES] = { "protect:.git/info/attributes", "git attributes can run filter programs",
+            "use a .gitattributes file in the workspace" },
+    [GIT_LINK] = { "protect:.git/commondir", "this file sends git to another directory",
+            "let the user change it outside the box" },
+};
+
+bool
+verdict_is_stricter(abx_verdict a, abx_verdict b)
+{
+    static const int strictness[] = {
+        [ABX_VERDICT_DENY] = 2, [ABX_VERDICT_ASK] = 1, [ABX_VERDICT_ALLOW] = 0
+    };
+
+    return strictness[a] > strictness[b];
+}
+
+static void
+rule_by_pick(const struct layer *layer, const struct pick *pick, struct ruling *ruling)
+{
+    const struct rule *rule = vec_at(&layer->rules, struct rule, pick->rule);
+
+    ruling->verdict = rule->verdict;
+    ruling->rule = pick->rule;
+    ruling->from_default = false;
+    if (pick->git != GIT_FREE) {
+        ruling->id = git_texts[pick->git].id;
+        ruling->reason = git_texts[pick->git].reason;
+        ruling->alternative = git_texts[pick->git].alternative;
+        ruling->by_content = git_file_is_by_content(pick->git);
+        return;
+    }
+    ruling->id = rule->id;
+    ruling->reason = rule->because;
+    ruling->alternative = rule->alternative != NULL ? rule->alternative : "";
+    ruling->by_content = rule->by_content;
+}
+
+static void
+rule_by_default(
+        const struct layer *layer, enum slot slot, abx_verdict verdict, struct ruling *ruling)
+{
+    const struct index *index = layer->index;
+
+    ruling->verdict = verdict;
+    ruling->rule = NO_RULE;
+    ruling->id = "default";
+    ruling->reason = verdict == ABX_VERDICT_ALLOW ? "no rule speaks against it"
+                                                  : index->default_reason[slot];
+    ruling->alternative = verdict == ABX_VERDICT_ALLOW ? "" : index->default_alternative[slot];
+    ruling->from_default = true;
+    ruling->by_content = false;
+}
+
+/* A fixed answer that no rule gives. */
+static void
+rule_by_nature(abx_verdict verdict, const char *id, const char *reason, const char *alternative,
+        struct ruling *ruling)
+{
+    ruling->verdict = verdict;
+    ruling->rule = NO_RULE;
+    ruling->id = id;
+    ruling->reason = reason;
+    ruling->alternative = alternative;
+    ruling->from_default = true;
+    ruling->by_content = false;
+}
+
+/* Whether a layer has something to say where no rule of its own matches: the innermost always has.
+ */
+static bool
+has_opinion(const struct layer *layer, bool is_innermost, enum slot slot)
+{
+    switch (slot) {
+    case SLOT_READ:
+        return is_innermost || layer->has_read;
+    case SLOT_WRITE:
+        return is_innermost || layer->has_write;
+    case SLOT_EXEC:
+        return is_innermost || layer->has_exec;
+    case SLOT_SOCKET:
+        return is_innermost || layer->has_sockets;
+    case SLOT_CONNECT:
+        return is_innermost || layer->has_network;
+    case SLOT_LISTEN:
+        break;
+    }
+    return is_innermost || layer->has_listen;
+}
+
+/* The decide_* functions say whether the layer has an opinion. */
+static bool
+decide_path(const struct layer *layer, bool is_innermost, enum slot slot,
+        const struct path_split *path, const char *verb, struct ruling *ruling)
+{
+    struct pick pick;
+
+    index_pick_path(layer, slot, path, verb, &pick);
+    if (pick.rule != NO_RULE) {
+        rule_by_pick(layer, &pick, ruling);
+        return true;
+    }
+    rule_by_default(layer, slot,
+            slot == SLOT_READ    ? layer->default_read
+            : slot == SLOT_WRITE ? layer->default_write
+                                 : ABX_VERDICT_DENY,
+            ruling);
+    return has_opinion(layer, is_innermost, slot);
+}
+
+/* A rule about running decides.  Where there is none: with `exec.allow` nothing else runs, without
+ * it what may be read may be run. */
+static bool
+decide_exec(const struct layer *layer, bool is_innermost, const struct path_split *path,
+        struct ruling *ruling)
+{
+    struct pick pick;
+
+    index_pick_path(layer, SLOT_EXEC, path, NULL, &pick);
+    if (pick.rule != NO_RULE && (layer->settings.restricts_exec ||
+                                        !vec_at(&layer->rules, struct rule, pick.rule)->implied)) {
+        rule_by_pick(layer, &pick, ruling);
+        return true;
+    }
+    if (layer->settings.restricts_exec) {
+        rule_by_default(layer, SLOT_EXEC, ABX_VERDICT_DENY, ruling);
+        return true;
+    }
+    return decide_path(layer, is_innermost, SLOT_READ, path, NULL, ruling);
+}
+
+static bool
+decide_connect(const struct layer *layer, bool is_innermost, const abx_request *request,
+        struct ruling *ruling)
+{
+    uint32_t port = request->port == 0 ? 443 : request->port;
+    struct host_pattern host;
+    struct pick pick;
+    struct fail fail;
+
+    if (!has_opinion(layer, is_innermost, SLOT_CONNECT)) {
+        return false;
+    }
+    if (layer->settings.network == NETWORK_NONE) {
+        rule_by_nature(
+                ABX_VERDICT_DENY, "network:mode", network_reason, network_alternative, ruling);
+        return true;
+    }
+    if (host_parse(request->target, &host, &fail) < 0 || !host_is_single(&host)) {
+        rule_by_nature(ABX_VERDICT_DENY, "network:name", "this is no valid host name",
+                "use the host's name in its usual form", ruling);
+        return true;
+    }
+    index_pick_host(layer, &host, port, &pick);
+    if (pick.rule != NO_RULE) {
+        rule_by_pick(layer, &pick, ruling);
+    } else {
+        rule_by_default(layer, SLOT_CONNECT,
+                layer->settings.network == NETWORK_HOST ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY,
+                ruling);
+    }
+    return true;
+}
+
+static bool
+decide_listen(const struct layer *layer, bool is_innermost, uint32_t port, struct ruling *ruling)
+{
+    struct pick pick;
+
+    index_pick_port(layer, port, &pick);
+    if (pick.rule != NO_RULE) {
+        rule_by_pick(layer, &pick, ruling);
+        return true;
+    }
+    rule_by_default(layer, SLOT_LISTEN, ABX_VERDICT_DENY, ruling);
+    return has_opinion(layer, is_innermost, SLOT_LISTEN);
+}
+
+static bool
+decide_socket(const struct layer *layer, bool is_innermost, const abx_request *request,
+        const struct path_split *path, struct ruling *ruling)
+{
+    struct pick pick;
+
+    if (request->target[0] != '@') {
+        return decide_path(layer, is_innermost, SLOT_SOCKET, path, NULL, ruling);
+    }
+    index_pick_abstract(layer, request->target, &pick);
+    if (pick.rule != NO_RULE) {
+        rule_by_pick(layer, &pick, ruling);
+        return true;
+    }
+    rule_by_default(layer, SLOT_SOCKET, ABX_VERDICT_DENY, ruling);
+    return has_opinion(layer, is_innermost, SLOT_SOCKET);
+}
+
+/* One access bit, or another kind of request. */
+struct question {
+    const abx_request *request;
+    uint32_t access;
+    const struct path_split *path;
+};
+
+static bool
+decide_layer(const struct layer *layer, bool is_innermost, const struct question *question,
+        struct ruling *ruling)
+{
+    const abx_request *request = question->request;
+
+    switch (request->kind) {
+    case ABX_REQUEST_PATH:
+    case ABX_REQUEST_EXEC:
+        if (question->access == ABX_ACCESS_EXEC) {
+            return decide_exec(layer, is_innermost, question->path, ruling);
+        }
+        return decide_path(layer, is_innermost,
+                question->access == ABX_ACCESS_READ ? SLOT_READ : SLOT_WRITE, question->path,
+                request->verb, ruling);
+    case ABX_REQUEST_CONNECT:
+        return decide_connect(layer, is_innermost, request, ruling);
+    case ABX_REQUEST_LISTEN:
+        return decide_listen(layer, is_innermost, request->port, ruling);
+    case ABX_REQUEST_SOCKET:
+        return decide_socket(layer, is_innermost, request, question->path, ruling);
+    case ABX_REQUEST_SYSCALL:
+        rule_by_nature(ABX_VERDICT_DENY, "boundary:system-call",
+                "this system call could loosen the boundary", "", ruling);
+        return true;
+    default:
+        rule_by_nature(ABX_VERDICT_DENY, "default", "this build knows no such request", "", ruling);
+        return true;
+    }
+}
+
+/* The first layer that says the strictest thing speaks; if all allow, the innermost does. */
+static void
+decide_layers(abx_policy *policy, const struct question *question, struct ruling *ret_ruling)
+{
+    bool decided = false;
+
+    rule_by_nature(ABX_VERDICT_DENY, "default", "the policy is empty", "", ret_ruling);
+    ret_ruling->layer = 0;
+    ret_ruling->source = "";
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+        struct ruling ruling;
+
+        if (!decide_layer(layer, i + 1 == policy->layers.count, question, &ruling)) {
+            continue;
+        }
+        if (!decided || verdict_is_stricter(ruling.verdict, ret_ruling->verdict) ||
+                (ruling.verdict == ABX_VERDICT_ALLOW && ret_ruling->verdict == ABX_VERDICT_ALLOW)) {
+            *ret_ruling = ruling;
+            ret_ruling->layer = (uint32_t)i;
+            ret_ruling->source = layer->source;
+        }
+        decided = true;
+        if (ret_ruling->verdict == ABX_VERDICT_DENY) {
+            return;
+        }
+    }
+}
+
+static bool
+is_path_request(const abx_request *request)
+{
+    return request->kind == ABX_REQUEST_PATH || request->kind == ABX_REQUEST_EXEC ||
+           (request->kind == ABX_REQUEST_SOCKET && request->target[0] != '@');
+}
+
+bool
+policy_request_is_valid(const abx_request *request)
+{
+    struct path_split path;
+
+    if (request->kind < ABX_REQUEST_PATH || request->kind > ABX_REQUEST_SYSCALL) {
+        return false;
+    }
+    if (request->kind == ABX_REQUEST_LISTEN) {
+        return request->port > 0 && request->port <= 65535;
+    }
+    if (request->target == NULL || request->port > 65535 ||
+            (request->kind == ABX_REQUEST_PATH && (request->access == 0 || request->access > 7))) {
+        return false;
+    }
+    return !is_path_request(request) || path_split(request->target, &path);
+}
+
+abx_verdict
+policy_decide(abx_policy *policy, const abx_request *request, struct ruling *ret_ruling)
+{
+    struct path_split path;
+    struct question question = { .request = request, .path = &path };
+    bool decided = false;
+
+    if (request->target != NULL && is_path_request(request) &&
+            !path_split(request->target, &path)) {
+        rule_by_nature(
+                ABX_VERDICT_DENY, "default", "this is no absolute, plain path", "", ret_ruling);
+        ret_ruling->layer = 0;
+        ret_ruling->source = "";
+        return ABX_VERDICT_DENY;
+    }
+    if (request->kind != ABX_REQUEST_PATH) {
+        question.access = ABX_ACCESS_EXEC;
+        decide_layers(policy, &question, ret_ruling);
+        return ret_ruling->verdict;
+    }
+    for (uint32_t access = ABX_ACCESS_READ; access <= ABX_ACCESS_EXEC; access <<= 1) {
+        struct ruling ruling;
+
+        if ((request->access & access) == 0) {
+            continue;
+        }
+        question.access = access;
+        decide_layers(policy, &question, &ruling);
+        if (!decided || verdict_is_stricter(ruling.verdict, ret_ruling->verdict)) {
+            *ret_ruling = ruling;
+        }
+        decided = true;
+    }
+    if (!decided) {
+        rule_by_nature(ABX_VERDICT_DENY, "default", "the request asks for nothing", "", ret_ruling);
+        ret_ruling->layer = 0;
+        ret_ruling->source = "";
+    }
+    return ret_ruling->verdict;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the layout of git directories (gitrepository-layout(5)): which names run programs or send
+ * git elsewhere.  Knows nothing of rules; judges names only, so that directories made later are
+ * judged like those that exist.
+ *
+ * Below `modules/` the name of a submodule may have slashes, so that a git directory can begin at
+ * any component; every one is taken for a beginning, until `objects`, `refs` or `logs` tells that
+ * one was passed (git refuses a submodule inside another's git directory).  The price: a submodule
+ * may not have a file called `config` or `hooks/x` in other places of its git directory.
+ *
+ * `worktrees/NAME/commondir` is free, since git writes it in place when it adds a worktree; those
+ * that exist when a box opens are guarded by policy_resolve.  Pure, any thread. */
+#include "policy/gitdir.h"
+
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct name {
+    const char *text;
+    size_t length;
+};
+
+static bool
+name_is(struct name name, const char *text)
+{
+    return strlen(text) == name.length && memcmp(name.text, text, name.length) == 0;
+}
+
+static bool
+name_ends(struct name name, const char *suffix)
+{
+    size_t length = strlen(suffix);
+
+    return name.length > length && memcmp(name.text + name.length - length, suffix, length) == 0;
+}
+
+static bool
+take_name(const char **path, struct name *ret_name)
+{
+    const char *end = strchrnul(*path, '/');
+
+    if (end == *path) {
+        return false;
+    }
+    *ret_name = (struct name){ .text = *path, .length = (size_t)(end - *path) };
+    *path = *end == '/' ? end + 1 : end;
+    return true;
+}
+
+/* What a name is in a git directory; `rest` are the names after it, *ret_used how many decide. */
+static enum git_file
+classify_name(struct name name, const char *rest, bool is_worktree, uint32_t *ret_used)
+{
+    struct name next = { 0 };
+    bool has_next = take_name(&rest, &next);
+
+    *ret_used = 1;
+    if (name_is(name, "config") || name_is(name, "config.worktree")) {
+        return GIT_CONFIG;
+    }
+    if (name_is(name, "commondir")) {
+        return is_worktree ? GIT_FREE : GIT_LINK;
+    }
+    if (!name_is(name, "hooks") && !name_is(name, "info")) {
+        return GIT_FREE;
+    }
+    if (!has_next) {
+        return GIT_PLACE;
+    }
+    *ret_used = 2;
+    if (name_is(name, "hooks")) {
+        return name_ends(next, ".sample") ? GIT_FREE : GIT_HOOK;
+    }
+    return name_is(next, "attributes") ? GIT_ATTRIBUTES : GIT_FREE;
+}
+
+static bool
+ends_search(struct name name)
+{
+    return name_is(name, "objects") || name_is(name, "refs") || name_is(name, "logs");
+}
+
+enum state {
+    IN_GIT_DIRECTORY,
+    IN_WORKTREE, /* its part of a git directory */
+    IN_WORKTREES, /* names of worktrees follow */
+    IN_MODULES, /* the first name of a submodule follows */
+    IN_MODULE /* more of it, or its git directory */
+};
+
+/* *ret_guards: whether a name below is not free. */
+static enum git_file
+walk(const char *path, uint32_t *ret_depth, bool *ret_guards)
+{
+    enum state state = IN_GIT_DIRECTORY;
+    enum git_file file = GIT_PLACE;
+    struct name name;
+    uint32_t depth = 0;
+
+    while (take_name(&path, &name)) {
+        uint32_t used = 1;
+
+        file = state == IN_WORKTREES || state == IN_MODULES
+                       ? GIT_FREE
+                       : classify_name(name, path, state == IN_WORKTREE, &used);
+        if (file != GIT_FREE) {
+            *ret_depth = depth + used;
+            *ret_guards = true;
+            return file;
+        }
+        *ret_guards = false;
+        *ret_depth = ++depth;
+        file = GIT_PLACE;
+        if (state == IN_WORKTREES) {
+            state = IN_WORKTREE;
+        } else if (state == IN_MODULES) {
+            state = IN_MODULE;
+        } else if (name_is(name, "worktrees")) {
+            state = IN_WORKTREES;
+        } else if (state != IN_MODULE && name_is(name, "modules")) {
+            state = IN_MODULES;
+        } else if (state == IN_MODULE && !ends_search(name)) {
+            file = GIT_FREE;
+        } else {
+            return GIT_FREE;
+        }
+    }
+    *ret_depth = depth;
+    *ret_guards = true;
+    return file;
+}
+
+enum git_file
+git_file_classify(const char *path, uint32_t *ret_depth)
+{
+    bool guards;
+
+    return walk(path, ret_depth, &guards);
+}
+
+bool
+git_directory_guards(const char *path)
+{
+    uint32_t depth;
+    bool guards;
+
+    walk(path, &depth, &guards);
+    return guards;
+}
+
+bool
+git_file_refuses(enum git_file file, const char *verb)
+{
+    /* Calls that leave a place what it is: an empty directory comes or goes, or its mode changes.
+     * Without a name of a call the question is whether work below it is possible. */
+    static const char *const harmless[] = { "mkdir", "mkdirat", "rmdir", "chmod", "fchmod",
+        "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime", "utimes",
+        "futimesat", "utimensat", "access", "faccessat", "faccessat2" };
+
+    switch (file) {
+    case GIT_FREE:
+        return false;
+    case GIT_HOOK:
+        return true;
+    case GIT_CONFIG:
+    case GIT_ATTRIBUTES:
+    case GIT_LINK:
+        /* Without the file git has less configuration, not other; what comes in its place is
+         * judged. */
+        return verb == NULL || strncmp(verb, "unlink", 6) != 0;
+    case GIT_PLACE:
+        break;
+    }
+    if (verb == NULL || verb[0] == '\0') {
+        return false;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(harmless); i++) {
+        if (strcmp(verb, harmless[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+git_file_is_by_content(enum git_file file)
+{
+    return file == GIT_CONFIG || file == GIT_ATTRIBUTES;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a path inside a git directory is, by its meaning for git.  Pure. */
+#ifndef ABX_POLICY_GITDIR_H
+#define ABX_POLICY_GITDIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum git_file {
+    GIT_FREE = 0, /* objects, refs, logs, index, HEAD, *.lock, hooks/NAME.sample ... */
+    GIT_PLACE, /* a directory that holds guarded names: made and removed, never moved or replaced */
+    GIT_HOOK, /* hooks/NAME: never */
+    GIT_CONFIG, /* config, config.worktree: only by a replacement whose content passes */
+    GIT_ATTRIBUTES, /* info/attributes: likewise */
+    GIT_LINK /* commondir: would send git to another directory */
+};
+
+/* Classifies `path`, relative to a git directory ("" is the directory itself).  *ret_depth: number
+ * of its components up to the one that decides; what lies below inherits. */
+enum git_file git_file_classify(const char *path, uint32_t *ret_depth);
+/* Whether some name below the directory `path` (relative) is not free. */
+bool git_directory_guards(const char *path);
+/* Whether a call of this name (NULL: none in particular) on such a file is refused. */
+bool git_file_refuses(enum git_file file, const char *verb);
+/* Whether new content may lift the refusal. */
+bool git_file_is_by_content(enum git_file file);
+
+#endif

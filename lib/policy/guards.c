@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the questions that a plan asks about whole subtrees: where verdicts can change, and which
+ * directories hold names that must not simply appear.  When in doubt the answer is "guarded": that
+ * costs time, never safety.  Pure, any thread. */
+#include "base/mem.h"
+#include "policy/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+abx_status
+policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
+{
+    size_t n = 0;
+    const char **paths;
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if ((rule->kind == ABX_REQUEST_PATH || rule->kind >= RULE_GIT_ROOT) &&
+                    rule->matcher == NULL) {
+                const char **slot = vec_add(ret_paths);
+
+                if (slot == NULL) {
+                    return fail_nomem(fail);
+                }
+                *slot = rule->pattern;
+            }
+        }
+    }
+    if (ret_paths->count > 1) {
+        qsort(ret_paths->data, ret_paths->count, sizeof(const char *), compare_text);
+    }
+    paths = ret_paths->data;
+    for (size_t i = 0; i < ret_paths->count; i++) {
+        if (n == 0 || strcmp(paths[n - 1], paths[i]) != 0) {
+            paths[n++] = paths[i];
+        }
+    }
+    ret_paths->count = n;
+    return ABX_OK;
+}
+
+bool
+policy_has_patterns(abx_policy *policy, uint32_t access)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if (rule->kind == ABX_REQUEST_PATH && rule->access == access && rule->matcher != NULL &&
+                    rule->verdict != ABX_VERDICT_ALLOW) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a sorted list has a path strictly below `directory`. */
+static bool
+has_below(const struct vec *sorted, const char *directory)
+{
+    size_t length = directory[1] == '\0' ? 0 : strlen(directory);
+    size_t low = 0, high = sorted->count;
+
+    /* The first path that is not before "directory/": '/' may sort after other bytes, so compare so
+     * far. */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *path = *vec_at(sorted, const char *, middle);
+        int order = strncmp(path, directory, length);
+
+        if (order < 0 || (order == 0 && (unsigned char)path[length] < '/')) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == sorted->count) {
+        return false;
+    }
+    return strncmp(*vec_at(sorted, const char *, low), directory, length) == 0 &&
+           (*vec_at(sorted, const char *, low))[length] == '/' &&
+           (*vec_at(sorted, const char *, low))[length + 1] != '\0';
+}
+
+static bool
+is_in_guarded_git(const struct index *index, const char *directory)
+{
+    const char *deepest = NULL;
+
+    for (size_t i = 0; i < index->git_roots.count; i++) {
+        const char *root = *vec_at(&index->git_roots, const char *, i);
+
+        if (path_is_within(directory, root)) {
+            deepest = root; /* sorted: a longer one comes later */
+        }
+    }
+    if (deepest == NULL) {
+        return false;
+    }
+    directory += strlen(deepest);
+    return git_directory_guards(*directory == '/' ? directory + 1 : directory);
+}
+
+static bool
+has_pattern_below(const struct layer *layer, const struct path_split *directory)
+{
+    for (size_t k = 0; k < layer->rules.count; k++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+        if (rule->kind == ABX_REQUEST_PATH && rule->access == ABX_ACCESS_WRITE &&
+                rule->matcher != NULL && rule->verdict != ABX_VERDICT_ALLOW &&
+                path_pattern_reaches(rule->matcher, directory)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+policy_guards(abx_policy *policy, const char *directory)
+{
+    struct path_split split;
+
+    if (!path_split(directory, &split)) {
+        return true;
+    }
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+        const struct index *index = layer->index;
+
+        if (has_below(&index->restricted, directory) || has_below(&index->git_roots, directory) ||
+                is_in_guarded_git(index, directory) || has_pattern_below(layer, &split)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/policy: what makes a decision fast. */
+#ifndef ABX_POLICY_INDEX_H
+#define ABX_POLICY_INDEX_H
+
+#include "policy/gitdir.h"
+#include "policy/hostname.h"
+#include "policy/match.h"
+#include "policy/rules.h"
+
+#define NO_RULE UINT32_MAX
+
+/* Which rules compete with each other. */
+enum slot { SLOT_READ, SLOT_WRITE, SLOT_EXEC, SLOT_SOCKET, SLOT_CONNECT, SLOT_LISTEN };
+enum slot rule_slot(const struct rule *rule);
+
+/* A chained hash table from a hash to rule numbers: literal paths, the rarest literal component of
+ * each path pattern, host names and suffixes, address blocks.  What is found must be compared. */
+struct index_entry {
+    uint64_t hash;
+    uint32_t rule;
+    uint32_t next; /* in `entries`, NO_RULE: the end */
+};
+
+struct index {
+    uint32_t *heads;
+    uint32_t mask;
+    struct index_entry *entries;
+    uint32_t n_entries;
+    struct vec loose; /* uint32_t: rules that have no key and are tried each time */
+    struct vec restricted; /* const char *: literal paths with a write verdict other than allow,
+                              sorted */
+    struct vec git_roots; /* const char *, sorted */
+    uint8_t prefixes[17]; /* bit n: there are address blocks of that length */
+    char *default_reason[SLOT_LISTEN + 1];
+    char *default_alternative[SLOT_LISTEN + 1];
+};
+
+struct index *index_new(const struct layer *layer);
+void index_free(struct index *index);
+
+/* What a layer says about one request. */
+struct pick {
+    uint32_t rule; /* NO_RULE: none matched */
+    uint64_t rank;
+    enum git_file git; /* not FREE: the rule is a git root, and this is why */
+};
+
+/* `path` for READ, WRITE, EXEC, SOCKET; `verb` may be NULL. */
+void index_pick_path(const struct layer *layer, enum slot slot, const struct path_split *path,
+        const char *verb, struct pick *ret_pick);
+void index_pick_host(const struct layer *layer, const struct host_pattern *host, uint32_t port,
+        struct pick *ret_pick);
+void index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick);
+/* An abstract unix socket, "@name". */
+void index_pick_abstract(const struct layer *layer, const char *name, struct pick *ret_pick);
+
+bool verdict_is_stricter(abx_verdict a, abx_verdict b);
+
+/* The one sentence: more of the name, then explicit before implied, literal before pattern, strict
+ * before permissive.  The larger number wins; equal ones say the same. */
+uint64_t rule_rank(const struct rule *rule, uint32_t matched);
+/* Whether a rule has a say about a connection to this port of such a host. */
+bool rule_can_speak(const struct rule *rule, const struct host_pattern *host, uint32_t port);
+
+#endif

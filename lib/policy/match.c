@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns path patterns: their syntax, compilation and matching.  Knows neither rules nor verdicts.
+ * Matching never backtracks over more than one star, so its time is bounded by the product of the
+ * two lengths, whatever a hostile pattern or path looks like.  Pure, any thread. */
+#include "policy/match.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "policy/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+DEFINE_CLEANUP(path_pattern_free, struct path_pattern)
+
+bool
+path_split(const char *path, struct path_split *ret_split)
+{
+    uint32_t n = 0;
+    const char *at = path;
+
+    if (*at != '/') {
+        return false;
+    }
+    ret_split->text = path;
+    for (at++; *at != '\0'; n++) {
+        const char *end = strchrnul(at, '/');
+        size_t length = (size_t)(end - at);
+
+        if (length == 0 || (length == 1 && at[0] == '.') ||
+                (length == 2 && at[0] == '.' && at[1] == '.') || n == PATH_PARTS_MAX - 1 ||
+                (size_t)(end - path) > PATH_LENGTH_MAX || (end[0] == '/' && end[1] == '\0')) {
+            return false;
+        }
+        ret_split->start[n] = (uint16_t)(at - path);
+        at = *end == '/' ? end + 1 : end;
+        ret_split->length = (uint32_t)(end - path);
+    }
+    if (n == 0) {
+        ret_split->length = 1;
+    }
+    ret_split->n = n;
+    ret_split->start[n] = (uint16_t)(ret_split->length + 1);
+    return true;
+}
+
+char *
+path_normalise(const char *path, struct fail *fail)
+{
+    AUTO(str_done) struct str out = { 0 };
+    char *text;
+
+    if (path[0] != '/') {
+        fail_set(fail, ABX_ERR_POLICY, 0, "", "'%.200s' is not an absolute path", path);
+        return NULL;
+    }
+    if (strlen(path) > PATTERN_MAX) {
+        fail_set(fail, ABX_ERR_POLICY, 0, "", "path is longer than %u bytes", PATTERN_MAX);
+        return NULL;
+    }
+    for (const char *at = path; *at != '\0';) {
+        const char *end = strchrnul(++at, '/');
+        size_t length = (size_t)(end - at);
+
+        if (length == 2 && at[0] == '.' && at[1] == '.') {
+            fail_set(fail, ABX_ERR_POLICY, 0, "", "'%.200s' contains '..'", path);
+            fail_remedy(fail, "write the path without '..': what it means changes with links");
+            return NULL;
+        }
+        if (length > 0 && !(length == 1 && at[0] == '.')) {
+            str_add(&out, "/");
+            str_add_bytes(&out, at, length);
+        }
+        at = end;
+    }
+    if (out.length == 0) {
+        str_add(&out, "/");
+    }
+    text = str_steal(&out, NULL);
+    if (text == NULL) {
+        fail_nomem(fail);
+    }
+    return text;
+}
+
+bool
+path_is_within(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    if (length == 1) {
+        return path[0] == '/';
+    }
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+char *
+path_pattern_quote(const char *text)
+{
+    AUTO(str_done) struct str out = { 0 };
+
+    for (; *text != '\0'; text++) {
+        if (strchr("*?[]\\", *text) != NULL) {
+            str_add(&out, "\\");
+        }
+        str_add_bytes(&out, text, 1);
+    }
+    return str_steal(&out, NULL);
+}
+
+/* ---- one character of a pattern ---- */
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Takes one possibly escaped byte; false at a lone backslash. */
+static bool
+take_byte(const char **at, const char *end, unsigned char *ret_byte)
+{
+    const char *p = *at;
+
+    if (*p == '\\') {
+        p++;
+        if (p == end) {
+            return false;
+        }
+        if (*p == 'x' && end - p > 2 && hex_digit(p[1]) >= 0 && hex_digit(p[2]) >= 0) {
+            *ret_byte = (unsigned char)(hex_digit(p[1]) * 16 + hex_digit(p[2]));
+            *at = p + 3;
+            return true;
+        }
+    }
+    *ret_byte = (unsigned char)*p;
+    *at = p + 1;
+    return true;
+}
+
+/* Takes a class from after its `[`; says whether `byte` is in it.  False if it is malformed. */
+static bool
+take_class(const char **at, const char *end, unsigned char byte, bool *ret_member)
+{
+    const char *p = *at;
+    bool negated = p < end && (*p == '!' || *p == '^');
+    bool member = false;
+
+    if (negated) {
+        p++;
+    }
+    for (const char *first = p; p < end && (*p != ']' || p == first);) {
+        unsigned char low, high;
+
+        if (!take_byte(&p, end, &low)) {
+            return false;
+        }
+        high = low;
+        if (end - p > 1 && p[0] == '-' && p[1] != ']') {
+            p++;
+            if (!take_byte(&p, end, &high) || high < low) {
+                return false;
+            }
+        }
+        if (low >= 0x80 || high >= 0x80) {
+            return false;
+        }
+        member = member || (byte >= low && byte <= high);
+    }
+    if (p >= end) {
+        return false;
+    }
+    *at = p + 1;
+    *ret_member = member != negated;
+    return true;
+}
+
+/* Bytes of the UTF-8 character at `text`, so that `?` takes the whole of it; 1 if it is none. */
+static size_t
+character_length(const char *text, const char *end)
+{
+    unsigned char lead = (unsigned char)*text;
+    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
+
+    if (length > (size_t)(end - text) || lead > 0xf4) {
+        return 1;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) {
+            return 1;
+        }
+    }
+    return length;
+}
+
+/* Matches one element that is no star; both move on only if it matches. */
+static bool
+glob_step(const char **pattern, const char *pattern_end, const char **text, const char *text_end)
+{
+    const char *p = *pattern;
+    unsigned char byte;
+    bool member;
+
+    if (*p == '?') {
+        *pattern = p + 1;
+        *text += character_length(*text, text_end);
+        return true;
+    }
+    if (*p == '[') {
+        p++;
+        if (!take_class(&p, pattern_end, (unsigned char)**text, &member) || !member) {
+            return false;
+        }
+    } else if (!take_byte(&p, pattern_end, &byte) || byte != (unsigned char)**text) {
+        return false;
+    }
+    *pattern = p;
+    *text += 1;
+    return true;
+}
+
+static bool
+glob_match(const char *p, const char *p_end, const char *t, const char *t_end)
+{
+    const char *star = NULL;
+    const char *retry = NULL;
+
+    while (t < t_end) {
+        if (p < p_end && *p == '*') {
+            star = ++p;
+            retry = t;
+        } else if (p == p_end || !glob_step(&p, p_end, &t, t_end)) {
+            if (star == NULL) {
+                return false;
+            }
+            p = star;
+            t = ++retry;
+        }
+    }
+    while (p < p_end && *p == '*') {
+        p++;
+    }
+    return p == p_end;
+}
+
+/* ---- compilation ---- */
+
+static abx_status
+malformed(struct fail *fail, const char *pattern, const char *why)
+{
+    return fail_set(fail, ABX_ERR_POLICY, 0, "", "pattern '%.200s' %s", pattern, why);
+}
+
+/* Copies a component to *room unescaped and says whether it has a wildcard outside a leading star.
+ */
+static abx_status
+compile_part(const char *pattern, const char *text, size_t length, struct path_part *part,
+        char **room, struct fail *fail)
+{
+    const char *end = text + length;
+    const char *at = text;
+    bool leading_star = *text == '*';
+    size_t n_wild = 0;
+    unsigned char byte;
+    bool member;
+
+    part->kind = PART_DOUBLE;
+    part->text = *room;
+    if (length == 2 && leading_star && text[1] == '*') {
+        return ABX_OK;
+    }
+    while (at < end) {
+        if (*at == '*' && end - at > 1 && at[1] == '*') {
+            fail_remedy(fail, "write '**' as a component of its own, as in '**/*.env'");
+            return malformed(fail, pattern, "has '**' inside a component");
+        }
+        if (*at == '*' || *at == '?') {
+            at++;
+            n_wild++;
+        } else if (*at == '[') {
+            at++;
+            n_wild++;
+            if (!take_class(&at, end, 0, &member)) {
+                return malformed(fail, pattern, "has a '[' that is no character class");
+            }
+        } else {
+            if (!take_byte(&at, end, &byte) || byte == 0 || byte == '/') {
+                return malformed(fail, pattern, "has a backslash that escapes nothing");
+            }
+            *(*room)++ = (char)byte;
+        }
+    }
+    part->length = (uint32_t)(*room - part->text);
+    part->kind = n_wild == 0 ? PART_LITERAL : PART_SUFFIX;
+    if (n_wild > 1 || (n_wild == 1 && !leading_star)) {
+        memcpy(*room, text, length);
+        part->kind = PART_GLOB;
+        part->text = *room;
+        part->length = (uint32_t)length;
+        *room += length;
+    } else if (n_wild == 0 && ((part->length == 1 && part->text[0] == '.') ||
+                                      (part->length == 2 && memcmp(part->text, "..", 2) == 0))) {
+        return malformed(fail, pattern, "has '.' or '..' as a component");
+    }
+    return ABX_OK;
+}
+
+struct path_pattern *
+path_pattern_new(const char *pattern, struct fail *fail)
+{
+    AUTO(path_pattern_freep) struct path_pattern *compiled = calloc(1, sizeof *compiled);
+    size_t length = strlen(pattern);
+    char *room;
+
+    if (length == 0 || length > PATTERN_MAX) {
+        malformed(fail, pattern, length == 0 ? "is empty" : "is longer than 4096 bytes");
+        return NULL;
+    }
+    if (compiled == NULL || (compiled->parts = calloc(length, sizeof *compiled->parts)) == NULL ||
+            (compiled->texts = malloc(2 * length)) == NULL) {
+        fail_nomem(fail);
+        return NULL;
+    }
+    if (pattern[0] != '/' && strncmp(pattern, "**", 2) != 0) {
+        malformed(fail, pattern, "is not absolute");
+        return NULL;
+    }
+    room = compiled->texts;
+    for (const char *at = pattern; *at != '\0';) {
+        const char *end = strchrnul(at, '/');
+        struct path_part *part = &compiled->parts[compiled->n];
+
+        if (end > at) {
+            if (compile_part(pattern, at, (size_t)(end - at), part, &room, fail) < 0) {
+                return NULL;
+            }
+            if (part->kind != PART_DOUBLE || compiled->n == 0 || part[-1].kind != PART_DOUBLE) {
+                compiled->n++;
+            }
+        }
+        at = *end == '/' ? end + 1 : end;
+    }
+    if (compiled->n > 0 && compiled->parts[compiled->n - 1].kind == PART_DOUBLE) {
+        compiled->n--;
+    }
+    return steal_ptr(&compiled);
+}
+
+void
+path_pattern_free(struct path_pattern *pattern)
+{
+    if (pattern != NULL) {
+        free(pattern->parts);
+        free(pattern->texts);
+        free(pattern);
+    }
+}
+
+bool
+path_pattern_has_wildcard(const struct path_pattern *pattern)
+{
+    for (uint32_t i = 0; i < pattern->n; i++) {
+        if (pattern->parts[i].kind != PART_LITERAL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *
+path_pattern_literal(const struct path_pattern *pattern)
+{
+    AUTO(str_done) struct str out = { 0 };
+
+    for (uint32_t i = 0; i < pattern->n; i++) {
+        str_add(&out, "/");
+        str_add_bytes(&out, pattern->parts[i].text, pattern->parts[i].length);
+    }
+    if (pattern->n == 0) {
+        str_add(&out, "/");
+    }
+    return str_steal(&out, NULL);
+}
+
+/* ---- matching ---- */
+
+static bool
+part_matches(const struct path_part *part, const struct path_split *path, uint32_t i)
+{
+    const char *text = path->text + path->start[i];
+    size_t length = (size_t)(path->start[i + 1] - 1 - path->start[i]);
+
+    switch (part->kind) {
+    case PART_LITERAL:
+        return length == part->length && memcmp(text, part->text, length) == 0;
+    case PART_SUFFIX:
+        return length >= part->length &&
+               memcmp(text + length - part->length, part->text, part->length) == 0;
+    case PART_GLOB:
+        return glob_match(part->text, part->text + part->length, text, text + length);
+    case PART_DOUBLE:
+        break;
+    }
+    return true;
+}
+
+static bool
+run_matches(const struct path_part *parts, uint32_t n, const struct path_split *path, uint32_t at)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!part_matches(&parts[i], path, at + i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The runs between `**` are placed as far left as they go, the last one as far right: what lies
+ * between is the business of `**`, so no other choice could match more. */
+int
+path_pattern_match(const struct path_pattern *pattern, const struct path_split *path)
+{
+    uint32_t at = 0;
+    bool anchored = true;
+
+    for (uint32_t i = 0; i < pattern->n; anchored = false, i++) {
+        const struct path_part *run = &pattern->parts[i];
+        uint32_t n = 0;
+
+        while (i < pattern->n && pattern->parts[i].kind != PART_DOUBLE) {
+            n++;
+            i++;
+        }
+        if (at + n > path->n) {
+            return -1;
+        }
+        if (anchored) {
+            if (!run_matches(run, n, path, 0)) {
+                return -1;
+            }
+        } else if (i == pattern->n) {
+            uint32_t from = at;
+
+            for (at = path->n - n; !run_matches(run, n, path, at); at--) {
+                if (at == from) {
+                    return -1;
+                }
+            }
+        } else {
+            while (!run_matches(run, n, path, at)) {
+                if (++at + n > path->n) {
+                    return -1;
+                }
+            }
+        }
+        at += n;
+    }
+    return (int)at;
+}
+
+bool
+path_pattern_reaches(const struct path_pattern *pattern, const struct path_split *directory)
+{
+    /* alive[i]: the components so far can be what parts before i stand for. */
+    bool alive[PATTERN_MAX + 1] = { true };
+
+    for (uint32_t depth = 0;; depth++) {
+        bool any = false;
+
+        for (uint32_t i = 0; i < pattern->n; i++) {
+            if (alive[i] && pattern->parts[i].kind == PART_DOUBLE) {
+                return true;
+            }
+            any = any || alive[i];
+        }
+        if (alive[pattern->n]) {
+            return true;
+        }
+        if (depth == directory->n || !any) {
+            return any;
+        }
+        for (uint32_t i = pattern->n; i > 0; i--) {
+            alive[i] = alive[i - 1] && part_matches(&pattern->parts[i - 1], directory, depth);
+        }
+        alive[0] = false;
+    }
+}
+
+/* ---- the same on text ---- */
+
+int
+path_match(const char *pattern, const char *path)
+{
+    struct fail fail;
+    struct path_split split;
+    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
+
+    return compiled == NULL || !path_split(path, &split) ? -1
+                                                         : path_pattern_match(compiled, &split);
+}
+
+bool
+path_pattern_is_literal(const char *pattern)
+{
+    struct fail fail;
+    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
+
+    return compiled != NULL && !path_pattern_has_wildcard(compiled);
+}
+
+bool
+path_pattern_reaches_below(const char *pattern, const char *directory)
+{
+    struct fail fail;
+    struct path_split split;
+    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
+
+    return compiled != NULL && path_split(directory, &split) &&
+           path_pattern_reaches(compiled, &split);
+}

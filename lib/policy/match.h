@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/policy: a path cut into its components, and path patterns compiled against that. */
+#ifndef ABX_POLICY_MATCH_H
+#define ABX_POLICY_MATCH_H
+
+#include "base/fail.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PATH_LENGTH_MAX 4095u
+#define PATH_PARTS_MAX 2048u
+
+/* Component i of `text` is [start[i], start[i + 1] - 1). */
+struct path_split {
+    const char *text; /* borrowed */
+    uint32_t length;
+    uint32_t n;
+    uint16_t start[PATH_PARTS_MAX + 1];
+};
+
+/* False unless the path is absolute, normalised and of a length that a kernel takes. */
+bool path_split(const char *path, struct path_split *ret_split);
+
+enum part_kind {
+    PART_LITERAL,
+    PART_GLOB,
+    PART_SUFFIX, /* `*` and then literal text, the most common glob */
+    PART_DOUBLE /* any number of components */
+};
+
+struct path_part {
+    enum part_kind kind;
+    uint32_t length;
+    const char *text; /* literal: unescaped; suffix: what follows the star; else as written */
+};
+
+/* Neither two PART_DOUBLE in a row nor one at the end; no parts at all is "/". */
+struct path_pattern {
+    uint32_t n;
+    struct path_part *parts;
+    char *texts;
+};
+
+struct path_pattern *path_pattern_new(const char *pattern, struct fail *fail);
+void path_pattern_free(struct path_pattern *pattern);
+bool path_pattern_has_wildcard(const struct path_pattern *pattern);
+/* The path of a pattern without wildcards; caller frees. */
+char *path_pattern_literal(const struct path_pattern *pattern);
+int path_pattern_match(const struct path_pattern *pattern, const struct path_split *path);
+bool path_pattern_reaches(const struct path_pattern *pattern, const struct path_split *directory);
+/* `text` so that it stands for itself inside a pattern; caller frees. */
+char *path_pattern_quote(const char *text);
+
+/* Whether `path` is `directory` or lies below it. */
+bool path_is_within(const char *path, const char *directory);
+
+#endif
