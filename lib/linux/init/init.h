@@ -27,6 +27,12 @@ struct limit {
     uint64_t soft, hard;
 };
 
+/* A process, also when its number is given out anew. */
+struct marked {
+    int32_t pid;
+    uint64_t started;
+};
+
 enum command_state { COMMAND_FREE = 0, COMMAND_STARTING, COMMAND_RUNNING, COMMAND_FAILED };
 struct command_slot {
     uint64_t id;
@@ -61,7 +67,7 @@ struct init {
     struct command_slot commands[INIT_COMMANDS];
     uint32_t n_commands; /* slots that were ever used */
     struct message message;
-    int32_t marked[INIT_MARKED];
+    struct marked marked[INIT_MARKED];
 };
 
 /* main.c */

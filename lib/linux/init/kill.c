@@ -19,41 +19,59 @@ struct entry {
 };
 
 struct process {
-    int32_t pid, parent, session;
+    struct marked id;
+    int32_t parent, session;
     char state;
 };
 
-static int32_t
-read_pid(const char **text)
+static uint64_t
+read_number(const char *text)
 {
-    int32_t value = 0;
+    uint64_t value = 0;
 
-    while (**text >= '0' && **text <= '9' && value < INT32_MAX / 10 - 1) {
-        value = value * 10 + (*(*text)++ - '0');
+    while (*text >= '0' && *text <= '9') {
+        value = value * 10 + (uint64_t)(*text++ - '0');
     }
     return value;
 }
 
-/* "PID (name) STATE PARENT GROUP SESSION ..."; the name may hold anything, also ')'. */
+/* proc(5): "PID (NAME) STATE PARENT GROUP SESSION ...", the 22nd is the time of its start; NAME may
+ * hold anything, also ')'. */
 static bool
 parse_stat(const char *text, size_t length, struct process *process)
 {
     const char *t = text + length;
+    int field = 2;
 
     while (t > text && *t != ')') {
         t--;
     }
-    if (t == text || (size_t)(text + length - t) < 4) {
-        return false;
+    for (; *t != '\0' && field < 22; t++) {
+        if (*t != ' ') {
+            continue;
+        }
+        field++;
+        if (field == 3) {
+            process->state = t[1];
+        } else if (field == 4) {
+            process->parent = (int32_t)read_number(t + 1);
+        } else if (field == 6) {
+            process->session = (int32_t)read_number(t + 1);
+        } else if (field == 22) {
+            process->id.started = read_number(t + 1);
+        }
     }
-    process->state = t[2];
-    t += 4;
-    process->parent = read_pid(&t);
-    t += *t == ' ';
-    read_pid(&t);
-    t += *t == ' ';
-    process->session = read_pid(&t);
-    return true;
+    return field == 22;
+}
+
+/* 0: not a number. */
+static int32_t
+read_pid(const char *name)
+{
+    size_t length = strlen(name);
+    uint64_t pid = length < 10 ? read_number(name) : 0;
+
+    return name[0] >= '1' && name[0] <= '9' ? (int32_t)pid : 0;
 }
 
 static bool
@@ -83,7 +101,7 @@ read_process(const struct init *init, int32_t pid, struct process *process)
         return false;
     }
     text[length] = '\0';
-    process->pid = pid;
+    process->id.pid = pid;
     return parse_stat(text, (size_t)length, process);
 }
 
@@ -91,30 +109,24 @@ static bool
 is_marked(const struct init *init, int n_marked, int32_t pid)
 {
     for (int i = 0; i < n_marked; i++) {
-        if (init->marked[i] == pid) {
+        if (init->marked[i].pid == pid) {
             return true;
         }
     }
     return false;
 }
 
-static bool
-belongs(const struct init *init, const struct process *process, int32_t session, int n_marked)
-{
-    return process->state != 'Z' && process->state != 'X' &&
-           (process->session == session || is_marked(init, n_marked, process->parent));
-}
-
+/* Only to the process that was meant, not to another that got its number since. */
 static void
-signal_process(const struct init *init, int32_t pid, int32_t session, int n_marked, int signal)
+signal_process(const struct init *init, const struct marked *id, int signal)
 {
     struct process process;
-    int pidfd = (int)SYS(pidfd_open, pid, 0, 0, 0, 0, 0);
+    int pidfd = (int)SYS(pidfd_open, id->pid, 0, 0, 0, 0, 0);
 
     if (pidfd < 0) {
         return;
     }
-    if (read_process(init, pid, &process) && belongs(init, &process, session, n_marked)) {
+    if (read_process(init, id->pid, &process) && process.id.started == id->started) {
         SYS(pidfd_send_signal, pidfd, signal, 0, 0, 0, 0);
     }
     sys_close(pidfd);
@@ -125,14 +137,15 @@ static int
 consider(struct init *init, const char *name, int32_t session, int n_marked)
 {
     struct process process;
-    int32_t pid = read_pid(&name);
+    int32_t pid = read_pid(name);
 
-    if (pid <= 1 || *name != '\0' || n_marked == INIT_MARKED || is_marked(init, n_marked, pid) ||
-            !read_process(init, pid, &process) || !belongs(init, &process, session, n_marked)) {
+    if (pid <= 1 || n_marked == INIT_MARKED || is_marked(init, n_marked, pid) ||
+            !read_process(init, pid, &process) || process.state == 'Z' || process.state == 'X' ||
+            (process.session != session && !is_marked(init, n_marked, process.parent))) {
         return n_marked;
     }
-    signal_process(init, pid, session, n_marked, SYS_SIGSTOP);
-    init->marked[n_marked] = pid;
+    signal_process(init, &process.id, SYS_SIGSTOP);
+    init->marked[n_marked] = process.id;
     return n_marked + 1;
 }
 
@@ -171,7 +184,7 @@ kill_round(struct init *init, int32_t session)
         n_marked = mark_pass(init, session, n_marked);
     } while (n_marked > before && n_marked < INIT_MARKED);
     for (int i = 0; i < n_marked; i++) {
-        signal_process(init, init->marked[i], session, n_marked, SYS_SIGKILL);
+        signal_process(init, &init->marked[i], SYS_SIGKILL);
     }
     return n_marked;
 }

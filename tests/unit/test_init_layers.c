@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The program in the box, really started, puts the layers on: Landlock, the filter with its
+ * listener, the served file system; what is held never holds the others. */
+#include "unit/init_box.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+
+#define READ_ALL                                                                                   \
+    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define WRITE_SOME (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
+
+static void
+add_landlock(struct program *program)
+{
+    program_op(program, OP_LANDLOCK, "landlock:create", NULL, NULL)->x = READ_ALL | WRITE_SOME;
+    program_op(program, OP_LANDLOCK_PATH, "landlock:/", NULL, "/")->x = READ_ALL;
+    program_op(program, OP_LANDLOCK_PATH, "landlock:/dev/null", NULL, "/dev/null")->x =
+            READ_ALL | WRITE_SOME;
+}
+
+START_TEST(landlock_confines_commands)
+{
+    struct program program;
+    struct box box;
+    int status = -1;
+
+    minimal(&program);
+    finish_with(&program, &box, add_landlock);
+    expect(&box, WIRE_READY);
+    ck_assert_str_eq(
+            run(&box, "cat file; echo x >/dev/null && echo x 2>/dev/null >/tmp/new || echo no",
+                    &status),
+            "content\nno\n");
+    end(&box);
+}
+END_TEST
+
+/* Notifies one system call, allows the others. */
+static void
+add_filter(struct program *program, unsigned number)
+{
+    const struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+
+    for (size_t i = 0; i < sizeof filter / sizeof filter[0]; i++) {
+        memcpy(vec_add(&program->filter), &filter[i], sizeof filter[i]);
+    }
+    program->filter_flags = WIRE_FILTER_NOTIFY | WIRE_FILTER_KILLABLE;
+}
+
+static void
+open_filtered(struct box *box, unsigned number)
+{
+    struct program program;
+
+    minimal(&program);
+    add_filter(&program, number);
+    finish(&program, box);
+    expect(box, WIRE_READY);
+}
+
+/* Answers the next notification: with an errno, or so that it goes on. */
+static void
+answer(int listener, int error)
+{
+    struct seccomp_notif notification = { 0 };
+    struct seccomp_notif_resp response = { 0 };
+
+    ck_assert_int_eq(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification), 0);
+    response.id = notification.id;
+    response.error = error;
+    response.flags = error == 0 ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+    ck_assert_int_eq(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response), 0);
+}
+
+static int
+take_listener(struct box *box, uint64_t id)
+{
+    expect(box, WIRE_LISTENER);
+    ck_assert_uint_eq(box->message.id, id);
+    ck_assert_int_eq(box->n_fds, 1);
+    return fcntl(box->fds[0], F_DUPFD_CLOEXEC, 3);
+}
+
+START_TEST(a_command_whose_execve_is_held_holds_nobody_else)
+{
+    struct wire_message bind = { .kind = WIRE_BIND, .id = 5, .path = "/nowhere" };
+    struct box box;
+    int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int first, second;
+
+    open_filtered(&box, SYS_execve);
+    spawn(&box, 1, (const char *[]){ "/bin/true", NULL }, "/", out);
+    first = take_listener(&box, 1);
+    spawn(&box, 2, (const char *[]){ "/bin/true", NULL }, "/", out);
+    second = take_listener(&box, 2);
+    send_message(&box, &bind, NULL, 0);
+    expect(&box, WIRE_BOUND);
+    ck_assert_int_eq(box.message.value, ENOENT);
+    answer(second, 0);
+    expect(&box, WIRE_STARTED);
+    ck_assert_uint_eq(box.message.id, 2);
+    expect(&box, WIRE_EXITED);
+    ck_assert_uint_eq(box.message.id, 2);
+    answer(first, -EACCES);
+    close(first);
+    close(second);
+    close(out);
+    end(&box);
+}
+END_TEST
+
+START_TEST(a_refused_execve_is_an_exec_failure)
+{
+    struct box box;
+    int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int listener;
+
+    open_filtered(&box, SYS_execve);
+    spawn(&box, 1, (const char *[]){ "/bin/true", NULL }, "/", out);
+    listener = take_listener(&box, 1);
+    answer(listener, -EPERM);
+    do {
+        close_received(&box);
+        ck_assert_int_gt(recv(box.control, &box.message, sizeof box.message, 0), 0);
+    } while (box.message.kind != WIRE_NOT_STARTED);
+    ck_assert_uint_eq(box.message.step, START_EXEC);
+    ck_assert_int_eq(box.message.value, EPERM);
+    close(listener);
+    close(out);
+    end(&box);
+}
+END_TEST
+
+START_TEST(the_served_file_system_is_announced_before_anything_looks_at_it)
+{
+    struct program program;
+    struct box box;
+    unsigned char request[1 << 17];
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    bool has_fuse = fuse >= 0;
+
+    minimal(&program);
+    program_op(&program, OP_MKDIR, "make:/tmp/mask", NULL, "/tmp/mask")->x = 0755;
+    program_op(&program, OP_FUSE, "mount:/tmp/mask", NULL, "/tmp/mask")->flags = OPF_OPTIONAL;
+    finish(&program, &box);
+    if (has_fuse) {
+        close(fuse);
+        expect(&box, WIRE_FUSE);
+        ck_assert_int_eq(box.n_fds, 1);
+        /* FUSE_INIT: opcode 26 in the second word. */
+        ck_assert_int_gt(read(box.fds[0], request, sizeof request), 40);
+        ck_assert_uint_eq(((uint32_t *)(void *)request)[1], 26);
+    }
+    expect(&box, WIRE_READY);
+    ck_assert_uint_eq(box.message.mask, has_fuse ? 0 : 1);
+    end(&box);
+}
+END_TEST
+
+START_TEST(sockets_of_the_box_are_handed_out)
+{
+    struct program program;
+    struct box box;
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    struct wire_op *op;
+    int status = -1;
+    int six;
+
+    minimal(&program);
+    program_op(&program, OP_PIVOT, "pivot:/", NULL, NULL);
+    program_op(&program, OP_LOOPBACK_UP, "up:lo", NULL, NULL);
+    op = program_op(&program, OP_SOCKET, "socket:dns", NULL, "127.0.0.53");
+    op->a = SOCK_DGRAM;
+    op->x = 53;
+    op = program_op(&program, OP_SOCKET, "socket:six", NULL, "::1");
+    op->a = SOCK_STREAM;
+    op->x = 80;
+    program_op(&program, OP_DROP_CAPABILITIES, "drop:capabilities", NULL, NULL);
+    finish_raw(&program, &box);
+    expect(&box, WIRE_SOCKET);
+    ck_assert_int_eq(box.message.value, 0);
+    ck_assert_int_eq(getsockname(box.fds[0], (struct sockaddr *)&address, &size), 0);
+    ck_assert_int_eq(address.ss_family, AF_INET);
+    expect(&box, WIRE_SOCKET);
+    ck_assert_int_eq(box.message.value, 1);
+    six = fcntl(box.fds[0], F_DUPFD_CLOEXEC, 3);
+    size = sizeof address;
+    ck_assert_int_eq(getsockname(box.fds[0], (struct sockaddr *)&address, &size), 0);
+    ck_assert_int_eq(address.ss_family, AF_INET6);
+    expect(&box, WIRE_READY);
+    ck_assert_str_eq(run(&box, "grep -c 0050 /proc/net/tcp6", &status), "1\n");
+    close(six);
+    end(&box);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("init_layers");
+    TCase *tcase = tcase_create("init_layers");
+
+    tcase_set_timeout(tcase, 30);
+    tcase_add_test(tcase, landlock_confines_commands);
+    tcase_add_test(tcase, a_command_whose_execve_is_held_holds_nobody_else);
+    tcase_add_test(tcase, a_refused_execve_is_an_exec_failure);
+    tcase_add_test(tcase, the_served_file_system_is_announced_before_anything_looks_at_it);
+    tcase_add_test(tcase, sockets_of_the_box_are_handed_out);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
