@@ -44,7 +44,7 @@ child_try(const struct child *child, int step, long r)
 static const char *
 child_text(const struct child *child, uint32_t offset)
 {
-    return block_text(child->block, child->size, offset);
+    return init_block_text(child->block, child->size, offset);
 }
 
 /* ---- the block ---- */
@@ -72,8 +72,8 @@ read_block(struct child *child)
         child_fail(child, START_BLOCK, -EBADMSG);
     }
     child_try(child, START_BLOCK,
-            block_map(child->message->fds[0], WIRE_COMMAND_MAX, &child->block, &child->size));
-    child_try(child, START_BLOCK, command_check(child->block, child->size, &child->command));
+            init_map_block(child->message->fds[0], WIRE_COMMAND_MAX, &child->block, &child->size));
+    child_try(child, START_BLOCK, init_check_command(child->block, child->size, &child->command));
     room = ((size_t)command->argc + command->envc + 2) * sizeof(char *);
     pointers = sys_map(room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (sys_is_error(pointers)) {
@@ -112,7 +112,7 @@ open_terminal(const struct child *child)
             SYS(ioctl, master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC, 0, 0, 0));
     child_try(child, START_TERMINAL, SYS(ioctl, slave, TIOCSCTTY, 0, 0, 0, 0));
     set_stdio(child, (const int[]){ slave, slave, slave });
-    child_try(child, START_TERMINAL, message_send(child->init->control, &message, master));
+    child_try(child, START_TERMINAL, init_send(child->init->control, &message, master));
 }
 
 static void
@@ -165,8 +165,11 @@ drop_rights(const struct child *child)
 {
     const struct init *init = child->init;
 
-    child_try(child, START_CAPABILITIES, capabilities_keep(0));
+    child_try(child, START_CAPABILITIES, init_keep_capabilities(0));
     child_try(child, START_CAPABILITIES, sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0));
+    if (init->pid != 1) {
+        child_try(child, START_CAPABILITIES, sys_prctl(PR_SET_PDEATHSIG, SYS_SIGKILL, 0));
+    }
     if (init->landlock >= 0 && !init->landlock_self) {
         child_try(
                 child, START_LANDLOCK, SYS(landlock_restrict_self, init->landlock, 0, 0, 0, 0, 0));
@@ -196,7 +199,7 @@ set_filter(const struct child *child)
     listener = child_try(
             child, START_SECCOMP, SYS(seccomp, SECCOMP_SET_MODE_FILTER, flags, &program, 0, 0, 0));
     if ((flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0) {
-        child_try(child, START_LISTENER, message_send(child->init->control, &message, listener));
+        child_try(child, START_LISTENER, init_send(child->init->control, &message, listener));
         sys_close(listener);
     }
 }
@@ -292,7 +295,7 @@ has_slash(const char *text)
 }
 
 _Noreturn void
-command_run(struct init *init, const struct message *message, int pipe)
+init_command(struct init *init, const struct message *message, int pipe)
 {
     struct child child = { .init = init, .message = message, .pipe = pipe };
     const uint64_t no_signals = 0;

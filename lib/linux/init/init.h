@@ -44,9 +44,9 @@ struct command_slot {
 
 struct init {
     int control, host, epoll, signals;
-    bool is_pid1;
+    int32_t pid; /* 1, but on the rung without a pid namespace */
 
-    const unsigned char *program; /* checked by program_check */
+    const unsigned char *program; /* checked by init_check_program */
     const char *strings;
     struct wire_program header;
     uint32_t step; /* of the operation that runs: string offset */
@@ -71,31 +71,30 @@ struct init {
 };
 
 /* main.c */
-void init_prepare(struct init *init);
-/* Receives and runs the program: 0, or the errno that was reported. */
+/* Takes over the process, receives and runs the program: 0, or the errno that was reported. */
 int init_run(struct init *init);
 _Noreturn void init_exit(int status);
 
 /* message.c */
 /* 1, 0 when the socket was closed, -EBADMSG for what is malformed (its descriptors closed). */
-int message_receive(int control, struct message *message);
-void message_close(struct message *message);
+int init_receive(int control, struct message *message);
+void init_drop(struct message *message);
 /* fd -1: none. */
-int message_send(int control, const struct wire_message *wire, int fd);
+int init_send(int control, const struct wire_message *wire, int fd);
 /* Maps the sealed memfd: contents cannot change afterwards.  0 or -errno. */
-int block_map(int fd, size_t max, const unsigned char **ret_bytes, size_t *ret_size);
-int program_check(struct init *init, const unsigned char *bytes, size_t size);
-int command_check(const unsigned char *bytes, size_t size, struct wire_command *ret_command);
+int init_map_block(int fd, size_t max, const unsigned char **ret_bytes, size_t *ret_size);
+int init_check_program(struct init *init, const unsigned char *bytes, size_t size);
+int init_check_command(const unsigned char *bytes, size_t size, struct wire_command *ret_command);
 /* Text at an offset of a checked block; "" if out of range. */
-const char *block_text(const unsigned char *bytes, size_t size, uint32_t offset);
+const char *init_block_text(const unsigned char *bytes, size_t size, uint32_t offset);
 
 /* path.c */
-int box_open(struct init *init, const char *path, uint64_t flags);
-int box_open_linked(struct init *init, const char *path); /* O_PATH, links followed inside */
-int host_open(struct init *init, const char *path, uint64_t flags);
+int init_open_box(struct init *init, const char *path, uint64_t flags);
+int init_open_linked(struct init *init, const char *path); /* O_PATH, links followed inside */
+int init_open_host(struct init *init, const char *path, uint64_t flags);
 /* The directory that will hold `path`, on a file system made for the box, else -EXDEV. */
-int box_parent(struct init *init, const char *path, const char **ret_name);
-int box_remember(struct init *init, int fd); /* a file system made for the box */
+int init_open_parent(struct init *init, const char *path, const char **ret_name);
+int init_remember(struct init *init, int fd); /* a file system made for the box */
 
 /* run.c */
 const char *init_text(const struct init *init, uint32_t offset);
@@ -110,18 +109,20 @@ op_fn op_write_maps, op_set_ids, op_hostname, op_session, op_rlimit, op_drop_cap
         op_landlock, op_landlock_path, op_landlock_self;
 op_fn op_loopback_up, op_socket;
 
-int capabilities_keep(uint64_t mask);
-int attach_at(struct init *init, int tree, const char *path);
+int init_keep_capabilities(uint64_t mask);
+int init_attach(struct init *init, int tree, const char *path);
 
 /* serve.c */
 _Noreturn void init_serve(struct init *init);
-int bind_writable(struct init *init, const char *path);
-struct command_slot *command_find(struct init *init, uint64_t id);
+int init_bind(struct init *init, const char *path);
 
 /* command.c: the child */
-_Noreturn void command_run(struct init *init, const struct message *message, int pipe);
+_Noreturn void init_command(struct init *init, const struct message *message, int pipe);
 
 /* kill.c */
-void command_kill(struct init *init, const struct command_slot *slot, int signal);
+void init_kill(struct init *init, const struct command_slot *slot, int signal);
+/* Where init is not the first of a pid namespace, so that its end would not be that of the box. */
+void init_find_proc(struct init *init);
+void init_kill_all(struct init *init);
 
 #endif

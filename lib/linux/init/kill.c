@@ -8,6 +8,7 @@
 
 #define ROUNDS 64
 #define DIRECTORY_ROOM 4096
+#define NO_SESSION (-1)
 
 /* linux_dirent64 */
 struct entry {
@@ -172,33 +173,57 @@ mark_pass(struct init *init, int32_t session, int n_marked)
     return n_marked;
 }
 
-/* One round: marks until nothing new is found, then kills what was marked.  How many that were. */
+/* One round: marks until nothing new is found, then kills what was marked beyond the first
+ * `n_known`. How many that were. */
 static int
-kill_round(struct init *init, int32_t session)
+kill_round(struct init *init, int32_t session, int n_known)
 {
-    int n_marked = 0;
+    int n_marked = n_known;
     int before;
 
     do {
         before = n_marked;
         n_marked = mark_pass(init, session, n_marked);
     } while (n_marked > before && n_marked < INIT_MARKED);
-    for (int i = 0; i < n_marked; i++) {
+    for (int i = n_known; i < n_marked; i++) {
         signal_process(init, &init->marked[i], SYS_SIGKILL);
     }
-    return n_marked;
+    return n_marked - n_known;
 }
 
 /* The leader is not reaped yet, so its number still means this session and this group.  It must not
  * be killed before its children are found: they would be init's then.  Without a proc of its own
  * the box cannot be searched, and the group is all that can be told apart. */
 void
-command_kill(struct init *init, const struct command_slot *slot, int signal)
+init_kill(struct init *init, const struct command_slot *slot, int signal)
 {
     if (signal != SYS_SIGKILL || init->proc < 0) {
         SYS(kill, -slot->pid, signal, 0, 0, 0, 0);
         return;
     }
-    for (int i = 0; i < ROUNDS && kill_round(init, slot->pid) > 0; i++) {
+    for (int i = 0; i < ROUNDS && kill_round(init, slot->pid, 0) > 0; i++) {
+    }
+}
+
+/* A proc of another pid namespace would mean other processes. */
+void
+init_find_proc(struct init *init)
+{
+    char self[16] = { 0 };
+    int fd = sys_openat(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+
+    if (fd >= 0 && SYS(readlinkat, fd, "self", self, sizeof self - 1, 0, 0) > 0 &&
+            read_pid(self) == init->pid) {
+        init->proc = fd;
+    } else if (fd >= 0) {
+        sys_close(fd);
+    }
+}
+
+void
+init_kill_all(struct init *init)
+{
+    init->marked[0] = (struct marked){ .pid = init->pid };
+    for (int i = 0; init->proc >= 0 && i < ROUNDS && kill_round(init, NO_SESSION, 1) > 0; i++) {
     }
 }

@@ -21,27 +21,30 @@ init_exit(int status)
 
 /* Descriptors 0 to 2 are held by something harmless, so that what is opened later never stands
  * where a command's standard streams go. */
-static void
+static int
 occupy_stdio(void)
 {
     const int fd = (int)SYS(eventfd2, 0, SYS_PIPE_CLOEXEC, 0, 0, 0, 0);
+    int r = fd < 0 ? fd : 0;
 
-    for (int i = 0; fd >= 0 && i < 3; i++) {
+    for (int i = 0; r >= 0 && i < 3; i++) {
         if (i != fd) {
-            SYS(dup3, fd, i, SYS_PIPE_CLOEXEC, 0, 0, 0);
+            r = (int)SYS(dup3, fd, i, SYS_PIPE_CLOEXEC, 0, 0, 0);
         }
     }
     if (fd > WIRE_CONTROL_FD) {
         sys_close(fd);
     }
+    return r;
 }
 
 /* Nothing of the host is inherited: descriptors, ignored signals, umask. */
-void
-init_prepare(struct init *init)
+static int
+prepare(struct init *init)
 {
     const uint64_t all_signals = UINT64_MAX;
     const unsigned char default_action[64] = { 0 };
+    int r;
 
     init->control = WIRE_CONTROL_FD;
     init->host = init->old_root = init->root = init->whole = init->proc = init->landlock = -1;
@@ -52,12 +55,19 @@ init_prepare(struct init *init)
     for (int i = 1; i <= N_SIGNALS; i++) {
         SYS(rt_sigaction, i, default_action, 0, sizeof all_signals, 0, 0);
     }
-    SYS(close_range, WIRE_CONTROL_FD + 1, ~0u, 0, 0, 0, 0);
-    sys_fcntl(WIRE_CONTROL_FD, F_SETFD, FD_CLOEXEC);
-    occupy_stdio();
     SYS(umask, 0, 0, 0, 0, 0, 0);
-    init->is_pid1 = SYS(getpid, 0, 0, 0, 0, 0, 0) == 1;
-    init->root = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    init->pid = (int32_t)SYS(getpid, 0, 0, 0, 0, 0, 0);
+    r = (int)SYS(close_range, WIRE_CONTROL_FD + 1, ~0u, 0, 0, 0, 0);
+    if (r >= 0) {
+        r = sys_fcntl(WIRE_CONTROL_FD, F_SETFD, FD_CLOEXEC);
+    }
+    if (r >= 0) {
+        r = occupy_stdio();
+    }
+    if (r >= 0) {
+        r = init->root = sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    }
+    return r < 0 ? r : 0;
 }
 
 /* If the host dies before it sends, a forked child of it may keep the socket open; hence a limit.
@@ -77,7 +87,7 @@ receive_program(struct init *init)
     if (SYS(ppoll, &poll, 1, &wait, 0, 0, 0) <= 0) {
         init_exit(1);
     }
-    r = message_receive(init->control, message);
+    r = init_receive(init->control, message);
     if (r == 0) {
         init_exit(1);
     }
@@ -85,16 +95,16 @@ receive_program(struct init *init)
         return r;
     }
     if (message->wire.kind != WIRE_PROGRAM || message->n_fds < 1 || message->n_fds > 2) {
-        message_close(message);
+        init_drop(message);
         return -EBADMSG;
     }
     if (message->n_fds == 2) {
         init->host = message->fds[1];
         message->n_fds = 1;
     }
-    r = block_map(message->fds[0], WIRE_PROGRAM_MAX, &bytes, &size);
-    message_close(message);
-    return r < 0 ? r : program_check(init, bytes, size);
+    r = init_map_block(message->fds[0], WIRE_PROGRAM_MAX, &bytes, &size);
+    init_drop(message);
+    return r < 0 ? r : init_check_program(init, bytes, size);
 }
 
 static int
@@ -123,14 +133,18 @@ run_program(struct init *init)
 static int
 become_parent_of_orphans(const struct init *init)
 {
-    return init->is_pid1 ? 0 : sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
+    return init->pid == 1 ? 0 : sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
 }
 
 int
 init_run(struct init *init)
 {
     struct wire_message failed = { .kind = WIRE_FAILED };
-    int r = init->root < 0 ? init->root : receive_program(init);
+    int r = prepare(init);
+
+    if (r >= 0) {
+        r = receive_program(init);
+    }
 
     if (r >= 0) {
         r = become_parent_of_orphans(init);
@@ -141,7 +155,7 @@ init_run(struct init *init)
     if (r < 0) {
         failed.step = init->step;
         failed.value = -r;
-        message_send(init->control, &failed, -1);
+        init_send(init->control, &failed, -1);
         return -r;
     }
     return 0;
@@ -152,7 +166,6 @@ static struct init the_init;
 _Noreturn void
 init_main(void)
 {
-    init_prepare(&the_init);
     if (init_run(&the_init) != 0) {
         init_exit(1);
     }

@@ -36,7 +36,7 @@ static int
 make_file(struct init *init, const char *path, uint64_t mode)
 {
     const char *name;
-    int parent = box_parent(init, path, &name);
+    int parent = init_open_parent(init, path, &name);
 
     if (parent < 0) {
         return parent;
@@ -50,7 +50,7 @@ int
 op_mkdir(struct init *init, const struct wire_op *op)
 {
     const char *name;
-    int parent = box_parent(init, init_text(init, op->b), &name);
+    int parent = init_open_parent(init, init_text(init, op->b), &name);
     int r;
 
     if (parent < 0) {
@@ -72,7 +72,7 @@ int
 op_symlink(struct init *init, const struct wire_op *op)
 {
     const char *name;
-    int parent = box_parent(init, init_text(init, op->b), &name);
+    int parent = init_open_parent(init, init_text(init, op->b), &name);
 
     if (parent < 0) {
         return parent;
@@ -85,7 +85,7 @@ static int
 clone_device(struct init *init, const char *path)
 {
     struct statx status = { 0 };
-    int fd = host_open(init, path, O_PATH);
+    int fd = init_open_host(init, path, O_PATH);
     int r;
 
     if (fd < 0) {
@@ -115,7 +115,7 @@ op_device(struct init *init, const struct wire_op *op)
         r = sys_mount_setattr(tree, 0, &attributes);
     }
     if (r == 0) {
-        r = attach_at(init, tree, path);
+        r = init_attach(init, tree, path);
     }
     return close_and(tree, r);
 }
@@ -123,7 +123,7 @@ op_device(struct init *init, const struct wire_op *op)
 int
 op_write(struct init *init, const struct wire_op *op)
 {
-    int fd = box_open(init, init_text(init, op->b), O_WRONLY);
+    int fd = init_open_box(init, init_text(init, op->b), O_WRONLY);
 
     return fd < 0 ? fd : close_and(fd, write_all(fd, init_text(init, op->a)));
 }

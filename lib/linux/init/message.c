@@ -34,7 +34,7 @@ take_fds(struct message *message, const union control *control, size_t size)
 }
 
 void
-message_close(struct message *message)
+init_drop(struct message *message)
 {
     for (int i = 0; i < message->n_fds; i++) {
         sys_close(message->fds[i]);
@@ -43,7 +43,7 @@ message_close(struct message *message)
 }
 
 int
-message_receive(int control, struct message *message)
+init_receive(int control, struct message *message)
 {
     struct wire_message *wire = &message->wire;
     union control ancillary = { 0 };
@@ -63,7 +63,7 @@ message_receive(int control, struct message *message)
     used = (size_t)n;
     if ((header.flags & (SYS_MSG_TRUNC | SYS_MSG_CTRUNC)) != 0 || used < WIRE_MESSAGE_BASE ||
             (used > WIRE_MESSAGE_BASE && ((const char *)wire)[used - 1] != '\0')) {
-        message_close(message);
+        init_drop(message);
         return -EBADMSG;
     }
     if (used == WIRE_MESSAGE_BASE) {
@@ -73,7 +73,7 @@ message_receive(int control, struct message *message)
 }
 
 int
-message_send(int control, const struct wire_message *wire, int fd)
+init_send(int control, const struct wire_message *wire, int fd)
 {
     union control ancillary = { .header = { sizeof ancillary.header + sizeof fd, SOL_SOCKET,
                                         SYS_SCM_RIGHTS } };
@@ -95,7 +95,7 @@ message_send(int control, const struct wire_message *wire, int fd)
 }
 
 int
-block_map(int fd, size_t max, const unsigned char **ret_bytes, size_t *ret_size)
+init_map_block(int fd, size_t max, const unsigned char **ret_bytes, size_t *ret_size)
 {
     const int sealed = F_SEAL_SHRINK | F_SEAL_WRITE;
     int seals = sys_fcntl(fd, F_GET_SEALS, 0);
@@ -131,7 +131,7 @@ is_inside(size_t size, uint32_t offset, uint32_t count, size_t element)
 }
 
 int
-program_check(struct init *init, const unsigned char *bytes, size_t size)
+init_check_program(struct init *init, const unsigned char *bytes, size_t size)
 {
     struct wire_program header;
 
@@ -157,7 +157,7 @@ program_check(struct init *init, const unsigned char *bytes, size_t size)
 }
 
 int
-command_check(const unsigned char *bytes, size_t size, struct wire_command *ret_command)
+init_check_command(const unsigned char *bytes, size_t size, struct wire_command *ret_command)
 {
     struct wire_command command;
 
@@ -178,7 +178,7 @@ command_check(const unsigned char *bytes, size_t size, struct wire_command *ret_
 }
 
 const char *
-block_text(const unsigned char *bytes, size_t size, uint32_t offset)
+init_block_text(const unsigned char *bytes, size_t size, uint32_t offset)
 {
     return offset == 0 || offset >= size ? "" : (const char *)bytes + offset;
 }

@@ -34,9 +34,9 @@ set_attributes(int fd, unsigned flags, uint64_t set, uint64_t clear)
 
 /* Covers `path` of the box with a detached mount; the descriptor stays the caller's. */
 int
-attach_at(struct init *init, int tree, const char *path)
+init_attach(struct init *init, int tree, const char *path)
 {
-    int target = box_open(init, path, O_PATH);
+    int target = init_open_box(init, path, O_PATH);
 
     if (target < 0) {
         return target;
@@ -131,7 +131,7 @@ make_tmpfs(struct init *init, uint64_t mode, uint64_t size)
     if (tree < 0) {
         return tree;
     }
-    r = box_remember(init, tree);
+    r = init_remember(init, tree);
     return r < 0 ? close_and(tree, r) : tree;
 }
 
@@ -143,7 +143,7 @@ op_tmpfs(struct init *init, const struct wire_op *op)
     if (tree < 0) {
         return tree;
     }
-    return close_and(tree, attach_at(init, tree, init_text(init, op->b)));
+    return close_and(tree, init_attach(init, tree, init_text(init, op->b)));
 }
 
 int
@@ -156,7 +156,7 @@ op_proc(struct init *init, const struct wire_op *op)
     if (tree < 0) {
         return tree;
     }
-    r = attach_at(init, tree, init_text(init, op->b));
+    r = init_attach(init, tree, init_text(init, op->b));
     if (r < 0) {
         return close_and(tree, r);
     }
@@ -174,7 +174,7 @@ op_devpts(struct init *init, const struct wire_op *op)
     if (tree < 0) {
         return tree;
     }
-    return close_and(tree, attach_at(init, tree, init_text(init, op->b)));
+    return close_and(tree, init_attach(init, tree, init_text(init, op->b)));
 }
 
 /* The descriptor of /dev/fuse must come from this user namespace, so it is opened here.  It goes to
@@ -186,7 +186,7 @@ op_fuse(struct init *init, const struct wire_op *op)
     const struct wire_message message = { .kind = WIRE_FUSE };
     struct parameter parameters[] = { { "fd", 0, 10 }, { "rootmode", 040000, 8 },
         { "user_id", 0, 10 }, { "group_id", 0, 10 }, { "allow_other", 0, 0 }, { NULL, 0, 0 } };
-    int fuse = host_open(init, "/dev/fuse", O_RDWR);
+    int fuse = init_open_host(init, "/dev/fuse", O_RDWR);
     int tree;
     int r;
 
@@ -200,10 +200,10 @@ op_fuse(struct init *init, const struct wire_op *op)
     if (tree < 0) {
         return close_and(fuse, tree);
     }
-    r = message_send(init->control, &message, fuse);
+    r = init_send(init->control, &message, fuse);
     sys_close(fuse);
     if (r == 0) {
-        r = attach_at(init, tree, init_text(init, op->b));
+        r = init_attach(init, tree, init_text(init, op->b));
     }
     return close_and(tree, r);
 }
@@ -285,7 +285,7 @@ op_bind(struct init *init, const struct wire_op *op)
     if (!is_box && from[0] == '/' && from[1] == '\0') {
         tree = take_whole(init, op->x, op->y);
     } else {
-        fd = is_box ? box_open(init, from, O_PATH) : host_open(init, from, O_PATH);
+        fd = is_box ? init_open_box(init, from, O_PATH) : init_open_host(init, from, O_PATH);
         if (fd < 0) {
             return fd;
         }
@@ -294,13 +294,13 @@ op_bind(struct init *init, const struct wire_op *op)
     if (tree < 0) {
         return tree;
     }
-    return close_and(tree, attach_at(init, tree, init_text(init, op->b)));
+    return close_and(tree, init_attach(init, tree, init_text(init, op->b)));
 }
 
 int
 op_remount(struct init *init, const struct wire_op *op)
 {
-    int fd = box_open(init, init_text(init, op->b), O_PATH);
+    int fd = init_open_box(init, init_text(init, op->b), O_PATH);
 
     return fd < 0 ? fd : close_and(fd, set_attributes(fd, recursive(op), op->x, op->y));
 }
@@ -308,7 +308,7 @@ op_remount(struct init *init, const struct wire_op *op)
 int
 op_umount(struct init *init, const struct wire_op *op)
 {
-    int fd = box_open(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
+    int fd = init_open_box(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
     int r;
 
     if (fd < 0) {
@@ -327,7 +327,7 @@ op_open_tree(struct init *init, const struct wire_op *op)
     if (op->x >= WIRE_SLOTS || init->slots[op->x] >= 0) {
         return -EINVAL;
     }
-    fd = host_open(init, init_text(init, op->a), O_PATH);
+    fd = init_open_host(init, init_text(init, op->a), O_PATH);
     if (fd < 0) {
         return fd;
     }
@@ -351,7 +351,7 @@ op_attach(struct init *init, const struct wire_op *op)
     init->slots[op->x] = -1;
     r = set_attributes(tree, AT_RECURSIVE, op->y, 0);
     if (r == 0) {
-        r = attach_at(init, tree, init_text(init, op->b));
+        r = init_attach(init, tree, init_text(init, op->b));
     }
     return close_and(tree, r);
 }
@@ -377,7 +377,7 @@ forget_host(struct init *init)
 int
 op_pivot(struct init *init, const struct wire_op *op)
 {
-    int root = box_open(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
+    int root = init_open_box(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
     int r;
 
     if (root < 0) {

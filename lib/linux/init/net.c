@@ -196,7 +196,7 @@ op_socket(struct init *init, const struct wire_op *op)
     r = set_up(fd, op, &address, size);
     if (r == 0) {
         init->n_sockets++;
-        r = message_send(init->control, &message, fd);
+        r = init_send(init->control, &message, fd);
     }
     return close_and(fd, r);
 }

@@ -25,13 +25,13 @@ open_below(int directory, const char *path, uint64_t flags, uint64_t resolve)
 }
 
 int
-box_open(struct init *init, const char *path, uint64_t flags)
+init_open_box(struct init *init, const char *path, uint64_t flags)
 {
     return open_below(init->root, path, flags, RESOLVE_NO_SYMLINKS);
 }
 
 int
-host_open(struct init *init, const char *path, uint64_t flags)
+init_open_host(struct init *init, const char *path, uint64_t flags)
 {
     return open_below(init->old_root, path, flags, RESOLVE_NO_SYMLINKS);
 }
@@ -49,7 +49,7 @@ device_of(int fd, uint64_t *ret_device)
 }
 
 int
-box_remember(struct init *init, int fd)
+init_remember(struct init *init, int fd)
 {
     uint64_t device;
     int r = device_of(fd, &device);
@@ -65,7 +65,7 @@ box_remember(struct init *init, int fd)
 }
 
 int
-box_parent(struct init *init, const char *path, const char **ret_name)
+init_open_parent(struct init *init, const char *path, const char **ret_name)
 {
     char parent[WIRE_PATH_MAX];
     size_t length = strlen(path);
@@ -84,7 +84,7 @@ box_parent(struct init *init, const char *path, const char **ret_name)
     }
     memcpy(parent, path, length);
     parent[length] = '\0';
-    fd = box_open(init, parent, O_PATH | O_DIRECTORY);
+    fd = init_open_box(init, parent, O_PATH | O_DIRECTORY);
     if (fd < 0) {
         return fd;
     }
@@ -100,7 +100,7 @@ box_parent(struct init *init, const char *path, const char **ret_name)
 }
 
 int
-box_open_linked(struct init *init, const char *path)
+init_open_linked(struct init *init, const char *path)
 {
     return open_below(init->root, path, O_PATH, 0);
 }

@@ -45,7 +45,10 @@ op_ready(struct init *init, const struct wire_op *op)
 {
     const struct wire_message message = { .kind = WIRE_READY, .mask = init->optional_failed };
 
-    return message_send(init->control, &message, init->root);
+    if (init->pid != 1) {
+        init_find_proc(init);
+    }
+    return init_send(init->control, &message, init->root);
 }
 
 const char *

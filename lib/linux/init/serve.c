@@ -17,8 +17,8 @@ enum { STATUS_EXITED = 1, STATUS_KILLED = 2, STATUS_DUMPED = 3 }; /* CLD_* */
 
 /* ---- commands ---- */
 
-struct command_slot *
-command_find(struct init *init, uint64_t id)
+static struct command_slot *
+find_command(struct init *init, uint64_t id)
 {
     for (uint32_t i = 0; i < init->n_commands; i++) {
         if (init->commands[i].state != COMMAND_FREE && init->commands[i].id == id) {
@@ -50,11 +50,21 @@ find_free(struct init *init)
     return init->n_commands < INIT_COMMANDS ? &init->commands[init->n_commands++] : NULL;
 }
 
+/* Ends the box: the kernel kills what is in a pid namespace with its first process. */
+static _Noreturn void
+end(struct init *init, int status)
+{
+    if (init->pid != 1) {
+        init_kill_all(init);
+    }
+    init_exit(status);
+}
+
 static void
 tell(struct init *init, const struct wire_message *message, int fd)
 {
-    if (message_send(init->control, message, fd) < 0) {
-        init_exit(1);
+    if (init_send(init->control, message, fd) < 0) {
+        end(init, 1);
     }
 }
 
@@ -120,7 +130,7 @@ start_fork(struct init *init, struct command_slot *slot, struct start *start)
     r = watch(init, start->pipe[0], EVENT_COMMANDS + (uint64_t)(slot - init->commands));
     pid = r < 0 ? r : (int)SYS(clone, CLONE_PIDFD | SYS_SIGCHLD, 0, &start->pidfd, 0, 0, 0);
     if (pid == 0) {
-        command_run(init, &init->message, start->pipe[1]);
+        init_command(init, &init->message, start->pipe[1]);
     }
     sys_close(start->pipe[1]);
     if (pid < 0) {
@@ -136,7 +146,7 @@ spawn(struct init *init, struct message *message)
     struct start start = { { -1, -1 }, -1 };
     int pid = slot == NULL ? -EAGAIN : start_fork(init, slot, &start);
 
-    message_close(message);
+    init_drop(message);
     if (pid < 0) {
         tell_not_started(init, message->wire.id, START_FORK, -pid);
         return;
@@ -220,10 +230,10 @@ check_plain(int fd)
 }
 
 int
-bind_writable(struct init *init, const char *path)
+init_bind(struct init *init, const char *path)
 {
     const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
-    int target = box_open(init, path, O_PATH | O_DIRECTORY);
+    int target = init_open_box(init, path, O_PATH | O_DIRECTORY);
     int tree;
     int r;
 
@@ -251,7 +261,7 @@ static void
 serve_bind(struct init *init, const struct wire_message *request)
 {
     const struct wire_message message = {
-        .kind = WIRE_BOUND, .id = request->id, .value = -bind_writable(init, request->path)
+        .kind = WIRE_BOUND, .id = request->id, .value = -init_bind(init, request->path)
     };
 
     tell(init, &message, -1);
@@ -260,10 +270,10 @@ serve_bind(struct init *init, const struct wire_message *request)
 static void
 serve_kill(struct init *init, const struct wire_message *request)
 {
-    const struct command_slot *slot = command_find(init, request->id);
+    const struct command_slot *slot = find_command(init, request->id);
 
     if (slot != NULL) {
-        command_kill(init, slot, request->value);
+        init_kill(init, slot, request->value);
     }
 }
 
@@ -271,13 +281,13 @@ static void
 serve_control(struct init *init)
 {
     struct message *message = &init->message;
-    int r = message_receive(init->control, message);
+    int r = init_receive(init->control, message);
 
     if (r == -EINTR || r == -EAGAIN) {
         return;
     }
     if (r <= 0) {
-        init_exit(r == 0 ? 0 : 1);
+        end(init, r == 0 ? 0 : 1);
     }
     if (message->wire.kind == WIRE_SPAWN) {
         spawn(init, message);
@@ -286,9 +296,9 @@ serve_control(struct init *init)
     } else if (message->wire.kind == WIRE_KILL) {
         serve_kill(init, &message->wire);
     } else {
-        init_exit(message->wire.kind == WIRE_END ? 0 : 1);
+        end(init, message->wire.kind == WIRE_END ? 0 : 1);
     }
-    message_close(message);
+    init_drop(message);
 }
 
 static void
@@ -306,7 +316,7 @@ serve_event(struct init *init, uint64_t what)
     if (what == EVENT_CONTROL) {
         serve_control(init);
     } else if (what == EVENT_HOST) {
-        init_exit(1);
+        end(init, 1);
     } else if (what == EVENT_CHILDREN) {
         serve_children(init);
     } else {
@@ -343,13 +353,13 @@ init_serve(struct init *init)
     struct epoll_event events[16];
 
     if (prepare_loop(init) < 0) {
-        init_exit(1);
+        end(init, 1);
     }
     for (;;) {
         long n = SYS(epoll_pwait, init->epoll, events, 16, -1, 0, 0);
 
         if (n < 0 && n != -EINTR) {
-            init_exit(1);
+            end(init, 1);
         }
         for (long i = 0; i < n; i++) {
             serve_event(init, events[i].data);

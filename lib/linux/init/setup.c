@@ -27,7 +27,7 @@ capabilities_get(struct capability_sets *sets)
 /* Effective and permitted become what is both permitted and in `mask`; inheritable, and with it
  * ambient, becomes empty. */
 int
-capabilities_keep(uint64_t mask)
+init_keep_capabilities(uint64_t mask)
 {
     struct capability_sets sets;
     int r = capabilities_get(&sets);
@@ -60,7 +60,7 @@ op_set_ids(struct init *init, const struct wire_op *op)
     if (r == 0) {
         r = (int)SYS(setresuid, op->x, op->x, op->x, 0, 0, 0);
     }
-    return r < 0 ? r : capabilities_keep(UINT64_MAX);
+    return r < 0 ? r : init_keep_capabilities(UINT64_MAX);
 }
 
 int
@@ -134,7 +134,7 @@ op_drop_capabilities(struct init *init, const struct wire_op *op)
     if (r == 0) {
         r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
     }
-    return r < 0 ? r : capabilities_keep(op->x);
+    return r < 0 ? r : init_keep_capabilities(op->x);
 }
 
 /* ---- Landlock ---- */
@@ -190,7 +190,7 @@ add_rule(struct init *init, int fd, uint64_t access)
 int
 op_landlock_path(struct init *init, const struct wire_op *op)
 {
-    int fd = box_open_linked(init, init_text(init, op->b));
+    int fd = init_open_linked(init, init_text(init, op->b));
     int r;
 
     if (fd < 0) {
