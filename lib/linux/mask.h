@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The mask: a small FUSE file system, served by the supervisor, whose entries are bound over the places
- * that may not be read, so that each attempt is a request with a name and a pid. */
+ * The mask: a small FUSE file system, served by the supervisor, whose entries are bound over the
+ * places that may not be read, so that each attempt is a request with a name and a pid. */
 #ifndef ABX_LINUX_MASK_H
 #define ABX_LINUX_MASK_H
 
@@ -10,10 +10,12 @@
 struct mask *mask_new(struct boundary *boundary, struct fail *fail);
 /* Whether the plan has anything to mask. */
 bool mask_needed(const struct plan *plan);
-/* Name, directly below the mounted mask, of the entry to bind over place `i` of the plan (caller frees);
- * NULL if that place is not the top of a masked region.  Pure: lower.c calls it before mask_new. */
+/* Name, directly below the mounted mask, of the entry to bind over place `i` of the plan (caller
+ * frees); NULL if that place is not the top of a masked region.  Pure: lower.c calls it before
+ * mask_new. */
 char *mask_entry(const struct plan *plan, size_t i);
-/* Takes the descriptor of /dev/fuse that init opened; requests are served from now on. Loop thread. */
+/* Takes the descriptor of /dev/fuse that init opened; requests are served from now on. Loop thread.
+ */
 abx_status mask_attach(struct mask *mask, int fuse, struct fail *fail);
 void mask_answer(struct mask *mask, uint64_t ticket, abx_verdict verdict); /* loop thread */
 void mask_free(struct mask *mask);

@@ -113,29 +113,13 @@ is_decoy(const struct plan *plan, const char *path)
     return false;
 }
 
-/* A decoy that stands for a readable file is a region of its own. */
-static bool
-is_top(const struct plan *plan, const struct place *place)
-{
-    AUTO(freep) char *path = strdup(place->path);
-
-    if (path == NULL) {
-        return false;
-    }
-    if (place->read == ABX_VERDICT_ALLOW) {
-        const struct place *above = to_parent(path) ? governing(plan, path) : NULL;
-
-        return !place->is_directory && above != NULL && above->read == ABX_VERDICT_ALLOW &&
-               is_decoy(plan, place->path);
-    }
-    return region_top(plan, place) == place;
-}
-
 bool
 mask_needed(const struct plan *plan)
 {
-    for (size_t i = 0; plan->capabilities.fuse && i < plan->places.count; i++) {
-        if (is_top(plan, vec_at(&plan->places, struct place, i))) {
+    for (size_t i = 0; plan->mask && i < plan->places.count; i++) {
+        const struct place *place = vec_at(&plan->places, struct place, i);
+
+        if (region_top(plan, place) == place) {
             return true;
         }
     }
@@ -145,9 +129,10 @@ mask_needed(const struct plan *plan)
 char *
 mask_entry(const struct plan *plan, size_t i)
 {
+    const struct place *place = vec_at(&plan->places, struct place, i);
     struct str name = { 0 };
 
-    if (!is_top(plan, vec_at(&plan->places, struct place, i))) {
+    if (region_top(plan, place) != place) {
         return NULL;
     }
     str_printf(&name, "%zu", i);
@@ -241,7 +226,7 @@ add_places(const struct plan *plan, struct mask_tree *tree)
         bool decoy = !place->is_directory && is_decoy(plan, place->path);
 
         node.kind = decoy ? MASK_DECOY : node.kind;
-        node.is_top = is_top(plan, place);
+        node.is_top = region_top(plan, place) == place;
         if (is_private_top(plan, place->path)) {
             continue;
         }
@@ -262,7 +247,7 @@ add_others(const struct plan *plan, struct mask_tree *tree)
             .path = path, .kind = MASK_THROUGH, .is_directory = private->kind != PRIVATE_FILE
         };
 
-        if (path == NULL || !add_hole(plan, tree, &node)) {
+        if (!add_hole(plan, tree, &node)) {
             return false;
         }
     }
@@ -271,6 +256,14 @@ add_others(const struct plan *plan, struct mask_tree *tree)
         struct mask_node node = { .path = input->as, .kind = MASK_THROUGH, .host = input->from };
 
         if (!add_hole(plan, tree, &node)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < plan->links.count; i++) {
+        char *path = vec_at(&plan->links, struct plan_link, i)->path;
+
+        if (!add_hole(plan, tree,
+                    &(struct mask_node){ .path = path, .kind = MASK_THROUGH, .host = "" })) {
             return false;
         }
     }

@@ -13,7 +13,8 @@
 enum { A = ABX_VERDICT_ALLOW, D = ABX_VERDICT_DENY, Q = ABX_VERDICT_ASK };
 
 /* A place a line: "r /path": a allow, d deny by rule, n denied by default, q ask; capital: a file.
- * "t /path" and "f /path": private directory and file; "i /path": input; "x /path": decoy. */
+ * "t /path" and "f /path": private directory and file; "i /path": input; "l /path": link; "x
+ * /path": decoy. */
 static const struct tree_case {
     const char *name, *plan;
     enum plan_root root;
@@ -42,7 +43,7 @@ static const struct tree_case {
     { "a workspace in a private place is seen", "a /\na /tmp/w\nd /tmp/w/s\nt /tmp\n", ROOT_HOST,
             "denied dir top /tmp/w/s\n" },
     { "a private place is no top itself", "a /\nd /tmp\nt /tmp\n", ROOT_HOST, "" },
-    { "the root is the mask", "n /\nA /bin\na /usr\nt /tmp\nf /etc/hosts\ni /task/in/q\n",
+    { "the root is the mask", "n /\nl /bin\na /usr\nt /tmp\nf /etc/hosts\ni /task/in/q\n",
             ROOT_MASK,
             "default dir top nodes /\nthrough file /bin\ndefault dir nodes /etc\n"
             "through file /etc/hosts\ndefault dir nodes /task\ndefault dir nodes /task/in\n"
@@ -53,7 +54,7 @@ static const struct tree_case {
             ROOT_MASK, "default dir top nodes /\nthrough dir /task\nthrough dir /usr\n" },
     { "a decoy in a denied place is served", "a /\nd /h/.aws\nx /h/.aws/credentials\n", ROOT_HOST,
             "denied dir top nodes /h/.aws\ndecoy file /h/.aws/credentials\n" },
-    { "a decoy stands for a readable file", "a /\nA /h/token\nx /h/token\n", ROOT_HOST,
+    { "a decoy stands for a file", "a /\nD /h/token\nx /h/token\n", ROOT_HOST,
             "decoy file top /h/token\n" },
     { "a decoy where nothing is needs a masked place", "a /\nx /h/token\n", ROOT_HOST, "" },
 };
@@ -78,6 +79,9 @@ add_line(struct plan *plan, const char *line, size_t length)
         input = vec_add(&plan->inputs);
         *input = (struct plan_input){ .from = strdup("/from"), .as = path };
         return;
+    case 'l':
+        ((struct plan_link *)vec_add(&plan->links))->path = path;
+        return;
     case 'x':
         *(char **)vec_add(&plan->decoys) = path;
         return;
@@ -94,9 +98,10 @@ static void
 make_plan(struct plan *plan, const struct tree_case *c)
 {
     *plan = (struct plan){ .root = c->root,
-        .capabilities.fuse = true,
+        .mask = true,
         .places = VEC(struct place),
         .privates = VEC(struct private_place),
+        .links = VEC(struct plan_link),
         .inputs = VEC(struct plan_input),
         .decoys = VEC(char *) };
     for (const char *line = c->plan; *line != '\0'; line = strchr(line, '\n') + 1) {
