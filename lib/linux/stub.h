@@ -12,8 +12,8 @@ struct stub *stub_new(struct boundary *boundary, struct fail *fail);
 /* Takes a bound UDP socket or a listening TCP socket. Loop thread. */
 abx_status stub_attach(struct stub *stub, int fd, int type, struct fail *fail);
 /* The name an address was given out for, or NULL.  Any thread; copied into `buffer`. */
-const char *stub_name_of(struct stub *stub, const struct sockaddr *address, char *buffer,
-        size_t room);
+const char *stub_name_of(
+        struct stub *stub, const struct sockaddr *address, char *buffer, size_t room);
 void stub_free(struct stub *stub);
 
 #endif
