@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of the host at random moments: no process, mount, file or descriptor is left, and the workspace is as before plus what
+the command itself wrote.  kill_host.py TOOL [ROUNDS]"""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOL = os.path.abspath(sys.argv[1])
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+# Writes in a guarded directory, in a free one and in the private /tmp, and leaves processes behind.
+SCRIPT = r"""
+sleep 1000.$0 & (setsid sleep 1000.$0 &)
+mkdir -p d; i=0
+while :; do i=$((i+1)); echo $i >f.$i; echo $i >d/f.$i; mkdir -p n.$i; mv f.$i n.$i/; echo x >/tmp/t; done
+"""
+# What building a box could touch: the parents of everything that is mounted in one.
+PARENTS = ["/", "/etc", "/dev", "/tmp", "/run", "/var/tmp"]
+
+
+def listing(path):
+    try:
+        return sorted(os.listdir(path))
+    except OSError:
+        return []
+
+
+def tree(top):
+    found = {}
+    for folder, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            found[os.path.relpath(path, top)] = os.path.islink(path) or os.path.isdir(path) or os.path.getsize(path)
+    return found
+
+
+def processes(mark):
+    """Processes of the box: by the mark in their arguments, and init by its name below our user."""
+    left = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            arguments = open(f"/proc/{pid}/cmdline", "rb").read()
+        except OSError:
+            continue
+        if mark in arguments:
+            left.append((int(pid), arguments.replace(b"\0", b" ").decode(errors="replace")))
+    return left
+
+
+def allowed(name):
+    """Only names that the command itself makes."""
+    return name.split("/")[0].split(".")[0] in ("f", "d", "n", "keep")
+
+
+def round_once(number, work, policy, delay):
+    mark = f"{os.getpid()}{number:04d}"
+    tool = subprocess.Popen([TOOL, "run", "--policy", policy, "--workspace", work, "--", "sh", "-c", SCRIPT, mark],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(delay)
+    if tool.poll() is not None:
+        return [f"the tool ended by itself: {tool.stderr.read().decode()}"]
+    tool.send_signal(signal.SIGKILL)
+    tool.wait()
+    tool.stderr.close()
+    deadline = time.monotonic() + 5
+    while processes(mark.encode()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return [f"left running: {p}" for p in processes(mark.encode())]
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="agentbox-kill.", dir="/var/tmp")
+    policy = work + ".policy"
+    with open(policy, "w") as file:
+        file.write('{"version":1,"filesystem":{"read":{"allow":["/"],"deny":["/var/tmp/agentbox-no-such"]},'
+                   '"write":{"allow":["${workspace}","/tmp"]}},"environment":{"pass":["PATH"]}}')
+    with open(work + "/keep", "w") as file:
+        file.write("keep\n")
+    before = {path: listing(path) for path in PARENTS if path != "/var/tmp"}
+    mounts = open("/proc/self/mountinfo").read()
+    random.seed(ROUNDS)
+    wrong = []
+    for number in range(ROUNDS):
+        # Most moments fall into the building of the box, some into the running command.
+        wrong += round_once(number, work, policy, random.uniform(0, 0.02) if number % 4 else random.uniform(0, 0.15))
+        odd = [name for name in tree(work) if not allowed(name)]
+        if odd or open(work + "/keep").read() != "keep\n":
+            wrong.append(f"round {number}: the workspace has {odd}")
+        for name in listing(work):
+            path = os.path.join(work, name)
+            if name != "keep":
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    for path, names in before.items():
+        new = [n for n in listing(path) if n not in names and "agentbox" in n]
+        if new:
+            wrong.append(f"{path} has new names: {new}")
+    if open("/proc/self/mountinfo").read() != mounts:
+        wrong.append("mounts changed")
+    shutil.rmtree(work)
+    os.unlink(policy)
+    print("\n".join(wrong))
+    print(f"{ROUNDS - min(len(wrong), ROUNDS)} passed, {len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
