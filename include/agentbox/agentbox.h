@@ -149,6 +149,9 @@ ABX_API abx_status abx_policy_builder_explain(
 /* The only way to weaken the boundary; `reason` must not be empty and is put in the audit log. */
 ABX_API abx_status abx_policy_builder_weaken(
         abx_policy_builder *builder, uint32_t what, const char *reason);
+/* Name of the document that is merged next, such as its file name: it is in errors, and the first one is
+ * the `source` of the policy's rules in events. */
+ABX_API abx_status abx_policy_builder_source(abx_policy_builder *builder, const char *source);
 /* Rules in the JSON policy format: HTTP rules, actions, credentials, decoys, all of it. */
 ABX_API abx_status abx_policy_builder_merge_json(
         abx_policy_builder *builder, const char *json, size_t length);

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The boundary in words: what a model is told before it starts, so that it need not find the walls by
+ * running into them.  Text and markdown say the same; JSON has the same facts for programs.  Pure. */
+#include "policy/builder.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_MAX 12u /* names in one list; the rest is counted */
+
+/* A list of names that goes on one line. */
+struct names {
+    struct vec names; /* char *, owned */
+    bool failed;
+};
+
+static void
+names_take(struct names *names, char *name)
+{
+    char **slot = name == NULL ? NULL : vec_add(&names->names);
+
+    if (slot == NULL) {
+        free(name);
+        names->failed = true;
+        return;
+    }
+    *slot = name;
+}
+
+static void
+names_done(struct names *names)
+{
+    for (size_t i = 0; i < names->names.count; i++) {
+        free(*vec_at(&names->names, char *, i));
+    }
+    vec_done(&names->names);
+}
+
+static char *
+rule_name(const struct rule *rule)
+{
+    struct str out = { 0 };
+    bool is_block = rule->kind == ABX_REQUEST_CONNECT && strchr(rule->pattern, ':') != NULL;
+
+    if (rule->kind == ABX_REQUEST_PATH) {
+        return text_escape(rule->pattern, strlen(rule->pattern), false);
+    }
+    str_printf(&out, is_block ? "[%s]" : "%s", rule->pattern == NULL ? "port" : rule->pattern);
+    if (rule->port_last != 0) {
+        str_printf(&out, ":%u", rule->port_first);
+    }
+    if (rule->port_last != rule->port_first) {
+        str_printf(&out, "-%u", rule->port_last);
+    }
+    return str_steal(&out, NULL);
+}
+
+static bool
+is_told(const struct rule *rule, uint32_t kind, uint32_t access, abx_verdict verdict)
+{
+    bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
+
+    return !rule->implied && !is_twin && rule->origin != ORIGIN_TWIN
+            && rule->origin != ORIGIN_PROTECT && rule->kind == kind
+            && rule->access == access && rule->verdict == verdict;
+}
+
+static struct names
+rules_of(const struct layer *layer, uint32_t kind, uint32_t access, abx_verdict verdict)
+{
+    struct names names = { .names = VEC(char *) };
+
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+
+        if (is_told(rule, kind, access, verdict)) {
+            names_take(&names, rule_name(rule));
+        }
+    }
+    return names;
+}
+
+/* ---- text and markdown ------------------------------------------------------------------------ */
+
+struct page {
+    struct str out;
+    bool markdown;
+};
+
+static void
+title(struct page *page, const char *text)
+{
+    str_printf(&page->out, page->markdown ? "## %s\n\n" : "%s\n", text);
+}
+
+static void
+line_start(struct page *page, const char *label)
+{
+    str_printf(&page->out, page->markdown ? "* **%s:** " : "- %s: ", label);
+}
+
+static void
+put_names(struct page *page, struct names *names)
+{
+    size_t n = names->names.count;
+    const char *quote = page->markdown ? "`" : "";
+
+    for (size_t i = 0; i < n && i < SHOWN_MAX; i++) {
+        str_printf(&page->out, "%s%s%s%s", i == 0 ? "" : ", ", quote,
+                *vec_at(&names->names, char *, i), quote);
+    }
+    if (n > SHOWN_MAX) {
+        str_printf(&page->out, " and %zu more", n - SHOWN_MAX);
+    }
+    page->out.failed |= names->failed;
+    names_done(names);
+}
+
+static bool
+is_empty(const struct names *names)
+{
+    return names->names.count == 0 && !names->failed;
+}
+
+/* "LABEL: names", or nothing if there are none. */
+static void
+names_line(struct page *page, const char *label, struct names names, const char *tail)
+{
+    if (is_empty(&names)) {
+        names_done(&names);
+        return;
+    }
+    line_start(page, label);
+    put_names(page, &names);
+    str_printf(&page->out, "%s\n", tail);
+}
+
+static void
+access_lines(struct page *page, const struct layer *layer, uint32_t access, const char *can,
+        const char *ask, const char *cannot, const char *nothing)
+{
+    struct names allowed = rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_ALLOW);
+
+    line_start(page, can);
+    if (is_empty(&allowed)) {
+        str_add(&page->out, nothing);
+        names_done(&allowed);
+    } else {
+        put_names(page, &allowed);
+        str_add(&page->out, " and what lies below");
+    }
+    str_add(&page->out, "\n");
+    names_line(page, ask, rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_ASK), "");
+    names_line(page, cannot, rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_DENY), "");
+}
+
+static struct names
+texts_of(const struct vec *texts)
+{
+    struct names names = { .names = VEC(char *) };
+
+    for (size_t i = 0; i < texts->count; i++) {
+        names_take(&names, strdup(*vec_at(texts, char *, i)));
+    }
+    return names;
+}
+
+static void
+file_lines(struct page *page, const struct layer *layer)
+{
+    if (layer->has_read) {
+        access_lines(page, layer, ABX_ACCESS_READ, "May be read", "Read only after a person agreed",
+                "May not be read", "nothing but what may be written");
+    }
+    if (layer->has_write) {
+        access_lines(page, layer, ABX_ACCESS_WRITE, "May be written",
+                "Written only after a person agreed", "May not be written", "nothing");
+        names_line(page, "Never written, wherever they stand or would stand",
+                texts_of(&layer->protect), "");
+    }
+    if (layer->has_write && layer->git_frozen) {
+        line_start(page, "Git");
+        str_add(&page->out, "the repository's own directory (.git) may not be changed\n");
+    } else if (layer->has_write && layer->git_protected) {
+        line_start(page, "Git");
+        str_add(&page->out, "git works; hooks, and configuration that runs programs, may not be "
+                            "added or changed\n");
+    }
+    if (layer->settings.restricts_exec) {
+        names_line(page, "Only these programs run",
+                rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_ALLOW), "");
+    }
+    names_line(page, "Programs that run only after a person agreed",
+            rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_ASK), "");
+    names_line(page, "Programs that may not run",
+            rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_DENY), "");
+}
+
+static void
+input_line(struct page *page, const struct layer *layer)
+{
+    struct names names = { .names = VEC(char *) };
+
+    for (size_t i = 0; i < layer->settings.n_inputs; i++) {
+        struct str path = { 0 };
+
+        str_printf(&path, "/task/in/%s", layer->settings.inputs[i].as);
+        names_take(&names, str_steal(&path, NULL));
+    }
+    names_line(page, "Input files", names, "");
+}
+
+static void
+network_lines(struct page *page, const struct layer *layer)
+{
+    if (!layer->has_network) {
+        return;
+    }
+    line_start(page, "Network");
+    switch (layer->settings.network) {
+    case NETWORK_NONE:
+        str_add(&page->out, "none; only servers started in the box, on its own loopback\n");
+        return;
+    case NETWORK_HOST:
+        str_add(&page->out, "the host's, not confined\n");
+        return;
+    case NETWORK_FILTERED:
+        break;
+    }
+    str_add(&page->out, "only by name to the hosts listed here\n");
+    names_line(page, "Hosts that may be reached",
+            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW), "");
+    names_line(page, "Hosts reached only after a person agreed",
+            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK), "");
+    names_line(page, "Hosts that may not be reached",
+            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_DENY), "");
+}
+
+static const struct {
+    uint32_t limit;
+    const char *name, *what;
+} limit_texts[] = {
+    { ABX_LIMIT_WALL_MS, "wall_ms", "ms for a command" },
+    { ABX_LIMIT_CPU_MS, "cpu_ms", "ms of processor time for a command" },
+    { ABX_LIMIT_PROCESSES, "processes", "processes" },
+    { ABX_LIMIT_MEMORY, "memory", "bytes of memory" },
+    { ABX_LIMIT_FILE_SIZE, "file_size", "bytes in a file" },
+    { ABX_LIMIT_OUTPUT, "output", "bytes of output kept" },
+};
+
+static void
+limit_line(struct page *page, const struct policy_settings *settings)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < N_ELEMENTS(limit_texts); i++) {
+        uint64_t value = settings->limits[limit_texts[i].limit];
+
+        if (value == 0) {
+            continue;
+        }
+        if (first) {
+            line_start(page, "Limits");
+        }
+        str_printf(&page->out, "%s%llu %s", first ? "" : ", ", (unsigned long long)value,
+                limit_texts[i].what);
+        first = false;
+    }
+    str_add(&page->out, first ? "" : "\n");
+}
+
+static bool
+asks(const abx_policy *policy)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            if (vec_at(&layer->rules, struct rule, k)->verdict == ABX_VERDICT_ASK) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void
+advice_lines(struct page *page, const abx_policy *policy)
+{
+    line_start(page, "When something is denied");
+    str_add(&page->out, "the call fails at once with 'Permission denied' and the reason is reported "
+                        "with the result. It is the policy, no fault of the system: trying again or "
+                        "another way does not help. Use the alternative that the report names, or say "
+                        "what is needed and why\n");
+    if (asks(policy)) {
+        line_start(page, "When a person is asked");
+        str_printf(&page->out,
+                "the call waits, up to %llu seconds; once granted it goes on by itself, and the command "
+                "need not be run again\n",
+                (unsigned long long)(policy->settings.approval_timeout_ms / 1000));
+    }
+}
+
+static char *
+describe_words(const abx_policy *policy, bool markdown, size_t *ret_length)
+{
+    struct page page = { .markdown = markdown };
+
+    title(&page, "Commands run inside a boundary");
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        if (policy->layers.count > 1) {
+            str_printf(&page.out, markdown ? "%sWhat **%s** allows (all of these count):\n\n"
+                                           : "%sWhat '%s' allows (all of these count):\n",
+                    i == 0 ? "" : "\n", layer->source);
+        }
+        file_lines(&page, layer);
+        input_line(&page, layer);
+        network_lines(&page, layer);
+    }
+    str_add(&page.out, policy->layers.count > 1 ? "\n" : "");
+    line_start(&page, "Private to the box");
+    str_add(&page.out, "/tmp, which is empty at first and gone at the end\n");
+    limit_line(&page, &policy->settings);
+    advice_lines(&page, policy);
+    return str_steal(&page.out, ret_length);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static void
+json_text_or_null(struct str *out, const char *text)
+{
+    if (text == NULL) {
+        str_add(out, "null");
+    } else {
+        str_add_json(out, text);
+    }
+}
+
+static void
+json_rules(struct str *out, const struct layer *layer, const char *name, uint32_t kind,
+        uint32_t access, abx_verdict verdict)
+{
+    bool first = true;
+
+    str_printf(out, "\"%s\":[", name);
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+        char *text;
+
+        if (!is_told(rule, kind, access, verdict)) {
+            continue;
+        }
+        text = rule_name(rule);
+        str_add(out, first ? "{\"name\":" : ",{\"name\":");
+        json_text_or_null(out, text);
+        str_add(out, ",\"rule\":");
+        json_text_or_null(out, rule->id);
+        str_add(out, ",\"reason\":");
+        json_text_or_null(out, rule->reason);
+        str_add(out, ",\"alternative\":");
+        json_text_or_null(out, rule->alternative);
+        str_add(out, "}");
+        out->failed |= text == NULL;
+        free(text);
+        first = false;
+    }
+    str_add(out, "]");
+}
+
+static void
+json_verdicts(struct str *out, const struct layer *layer, const char *name, uint32_t kind,
+        uint32_t access)
+{
+    str_printf(out, ",\"%s\":{", name);
+    json_rules(out, layer, "allow", kind, access, ABX_VERDICT_ALLOW);
+    str_add(out, ",");
+    json_rules(out, layer, "ask", kind, access, ABX_VERDICT_ASK);
+    str_add(out, ",");
+    json_rules(out, layer, "deny", kind, access, ABX_VERDICT_DENY);
+    str_add(out, "}");
+}
+
+static void
+json_layer(struct str *out, const struct layer *layer)
+{
+    static const char *const modes[] = { "none", "filtered", "host" };
+
+    str_add(out, "{\"source\":");
+    json_text_or_null(out, layer->source);
+    str_add(out, ",\"name\":");
+    json_text_or_null(out, layer->name);
+    if (layer->has_read) {
+        json_verdicts(out, layer, "read", ABX_REQUEST_PATH, ABX_ACCESS_READ);
+    }
+    if (layer->has_write) {
+        json_verdicts(out, layer, "write", ABX_REQUEST_PATH, ABX_ACCESS_WRITE);
+    }
+    if (layer->has_exec) {
+        json_verdicts(out, layer, "exec", ABX_REQUEST_PATH, ABX_ACCESS_EXEC);
+    }
+    if (layer->has_network) {
+        json_verdicts(out, layer, "connect", ABX_REQUEST_CONNECT, 0);
+        str_printf(out, ",\"network\":\"%s\"", modes[layer->settings.network]);
+    }
+    str_printf(out, ",\"git\":\"%s\",\"protected\":[",
+            layer->git_frozen ? "frozen" : layer->git_protected ? "meaning" : "off");
+    for (size_t i = 0; i < layer->protect.count; i++) {
+        str_add(out, i == 0 ? "" : ",");
+        json_text_or_null(out, *vec_at(&layer->protect, char *, i));
+    }
+    str_add(out, "]}");
+}
+
+static char *
+describe_json(const abx_policy *policy, size_t *ret_length)
+{
+    struct str out = { 0 };
+    bool first = true;
+
+    str_add(&out, "{\"layers\":[");
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        str_add(&out, i == 0 ? "" : ",");
+        json_layer(&out, *vec_at(&policy->layers, struct layer *, i));
+    }
+    str_add(&out, "],\"limits\":{");
+    for (size_t i = 0; i < N_ELEMENTS(limit_texts); i++) {
+        uint64_t value = policy->settings.limits[limit_texts[i].limit];
+
+        if (value != 0) {
+            str_printf(&out, "%s\"%s\":%llu", first ? "" : ",", limit_texts[i].name,
+                    (unsigned long long)value);
+            first = false;
+        }
+    }
+    str_printf(&out, "},\"approval_timeout_ms\":%llu,\"digest\":\"%s\"}",
+            (unsigned long long)policy->settings.approval_timeout_ms, policy->digest);
+    return str_steal(&out, ret_length);
+}
+
+abx_status
+policy_describe(abx_policy *policy, const char *format, char **ret_text, size_t *ret_length,
+        struct fail *fail)
+{
+    size_t length = 0;
+    char *text;
+
+    if (strcmp(format, "json") == 0) {
+        text = describe_json(policy, &length);
+    } else if (strcmp(format, "markdown") == 0 || strcmp(format, "text") == 0) {
+        text = describe_words(policy, format[0] == 'm', &length);
+    } else {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "", "there is no format '%s'", format);
+    }
+    if (text == NULL) {
+        return fail_nomem(fail);
+    }
+    *ret_text = text;
+    if (ret_length != NULL) {
+        *ret_length = length;
+    }
+    return ABX_OK;
+}
