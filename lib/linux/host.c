@@ -7,9 +7,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define TEXT_MAX (64u << 10)
 
 static enum host_kind
 look(void *data, const char *path)
@@ -80,4 +84,22 @@ list(void *data, const char *path, struct vec *names)
     return 0;
 }
 
-const struct host_view host_real = { .look = look, .real_path = real_path, .list = list };
+static char *
+read_text(void *data, const char *path)
+{
+    AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    AUTO(freep) char *text = NULL;
+    struct stat stat;
+    ssize_t n;
+
+    if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
+        return NULL;
+    }
+    text = calloc(1, TEXT_MAX + 1);
+    n = text == NULL ? -1 : pread(fd, text, TEXT_MAX, 0);
+    return n < 0 ? NULL : steal_ptr(&text);
+}
+
+const struct host_view host_real = {
+    .look = look, .real_path = real_path, .list = list, .read_text = read_text
+};

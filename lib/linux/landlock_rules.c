@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The allow list again, as Landlock rules: a second wall behind the mounts, and the only one where
  * there are none.  Which rights exist depends on the ABI that the probe found.  Any thread. */
-#include "linux/lower_view.h"
+#include "linux/landlock_rules.h"
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "linux/exec_chain.h"
 
 #include <stdlib.h>
-
-/* landlock(7); this file may be compiled with older headers. */
-enum {
-    FS_EXECUTE = 1 << 0,
-    FS_WRITE_FILE = 1 << 1,
-    FS_READ_FILE = 1 << 2,
-    FS_READ_DIR = 1 << 3,
-    FS_REMOVE_MAKE = 0x1ff0, /* remove directory, file; make all seven kinds */
-    FS_REFER = 1 << 13, /* since ABI 2; before, renames between directories are refused */
-    FS_TRUNCATE = 1 << 14, /* since ABI 3 */
-    FS_IOCTL_DEV = 1 << 15, /* since ABI 5 */
-    NET_TCP = 3, /* bind and connect, since ABI 4 */
-    SCOPE_ABSTRACT = 1, /* since ABI 6 */
-    SCOPE_SIGNAL = 2,
-
-    FS_READ = FS_READ_FILE | FS_READ_DIR,
-    FS_WRITE = FS_WRITE_FILE | FS_TRUNCATE,
-    FS_CHANGE = FS_WRITE | FS_REMOVE_MAKE | FS_REFER,
-    FS_OF_FILE = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV
-};
 
 static uint64_t
 handled(uint32_t abi)
@@ -38,8 +18,8 @@ handled(uint32_t abi)
            (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
-static void
-allow(struct lowering *lowering, const char *path, bool is_directory, uint64_t rights)
+void
+landlock_allow(struct lowering *lowering, const char *path, bool is_directory, uint64_t rights)
 {
     uint64_t known = handled(lowering->plan->capabilities.landlock_abi);
     struct str step = { 0 };
@@ -69,7 +49,7 @@ allow_writable(struct lowering *lowering)
         if (place->read == ABX_VERDICT_ALLOW && place->write == ABX_VERDICT_ALLOW &&
                 (above == NULL || above->write != ABX_VERDICT_ALLOW ||
                         plan_is_private(plan, parent))) {
-            allow(lowering, place->path, place->is_directory, FS_READ | FS_CHANGE);
+            landlock_allow(lowering, place->path, place->is_directory, FS_READ | FS_CHANGE);
         }
     }
 }
@@ -83,11 +63,11 @@ allow_private(struct lowering *lowering)
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i);
 
         if (own->kind == PRIVATE_DEV) {
-            allow(lowering, own->path, true, FS_WRITE | FS_IOCTL_DEV);
+            landlock_allow(lowering, own->path, true, FS_WRITE | FS_IOCTL_DEV);
         } else if (own->kind == PRIVATE_PROC) {
-            allow(lowering, own->path, true, FS_WRITE);
+            landlock_allow(lowering, own->path, true, FS_WRITE);
         } else if (own->kind == PRIVATE_TMPFS && own->writable) {
-            allow(lowering, own->path, true, FS_READ | FS_CHANGE);
+            landlock_allow(lowering, own->path, true, FS_READ | FS_CHANGE);
         }
     }
 }
@@ -103,7 +83,7 @@ allow_exec(struct lowering *lowering)
         const char *path = *vec_at(&plan->exec_allowed, char *, i);
         bool is_directory = lowering->host->look(lowering->host->data, path) == HOST_DIRECTORY;
 
-        allow(lowering, path, is_directory, FS_EXECUTE);
+        landlock_allow(lowering, path, is_directory, FS_EXECUTE);
         if (!is_directory && !exec_chain(path, &chain)) {
             lowering->program.failed = true;
         }
@@ -111,21 +91,32 @@ allow_exec(struct lowering *lowering)
     for (size_t i = 0; i < chain.count; i++) {
         char *path = *vec_at(&chain, char *, i);
 
-        allow(lowering, path, false, FS_EXECUTE);
+        landlock_allow(lowering, path, false, FS_EXECUTE);
         free(path);
     }
     vec_done(&chain);
 }
 
 /* Reading needs no list: what a box with mounts can reach may be read, or is the mask, which tells
- * of each attempt, as Landlock would not.  Abstract sockets and TCP are the network namespace's
- * where there is one: a scope would part the commands of one box from each other. */
+ * of each attempt, as Landlock would not. */
+static void
+allow_with_mounts(struct lowering *lowering)
+{
+    landlock_allow(lowering, "/", true, FS_READ | (lowering->plan->restrict_exec ? 0 : FS_EXECUTE));
+    allow_writable(lowering);
+    allow_private(lowering);
+}
+
+/* Abstract sockets and TCP are the network namespace's where there is one, signals the pid
+ * namespace's: a scope would part the commands of one box from each other.  Without namespaces init
+ * restricts itself, so that all commands are in its one domain. */
 void
 lower_landlock(struct lowering *lowering)
 {
     const struct plan *plan = lowering->plan;
     uint32_t abi = plan->capabilities.landlock_abi;
     bool has_network = plan->capabilities.net_namespace;
+    bool has_mounts = plan_has_mounts(plan);
     struct wire_op *op;
 
     if (abi == 0) {
@@ -135,12 +126,17 @@ lower_landlock(struct lowering *lowering)
     if (op != NULL) {
         op->x = handled(abi);
         op->y = abi >= 4 && !has_network ? NET_TCP : 0;
-        op->a = abi >= 6 && !has_network ? SCOPE_ABSTRACT : 0;
+        op->a = abi < 6 ? 0 : (has_network ? 0 : SCOPE_ABSTRACT) | (has_mounts ? 0 : SCOPE_SIGNAL);
     }
-    allow(lowering, "/", true, FS_READ | (plan->restrict_exec ? 0 : FS_EXECUTE));
-    allow_writable(lowering);
-    allow_private(lowering);
+    if (has_mounts) {
+        allow_with_mounts(lowering);
+    } else {
+        landlock_allow_without_mounts(lowering);
+    }
     if (plan->restrict_exec) {
         allow_exec(lowering);
+    }
+    if (!has_mounts) {
+        lower_op(lowering, OP_LANDLOCK_SELF, "landlock:self", NULL, NULL, 0, 0, 0);
     }
 }

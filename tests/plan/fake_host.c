@@ -114,12 +114,23 @@ list(void *data, const char *path, struct vec *names)
     return 0;
 }
 
+static char *
+read_text(void *data, const char *path)
+{
+    const struct fake_entry *entry = find(data, path);
+
+    return entry == NULL || entry->kind != HOST_FILE || entry->target == NULL
+                   ? NULL
+                   : strdup(entry->target);
+}
+
 void
 fake_host_init(struct fake_host *host)
 {
     *host = (struct fake_host){ .entries = VEC(struct fake_entry) };
-    host->view =
-            (struct host_view){ .data = host, .look = look, .real_path = real_path, .list = list };
+    host->view = (struct host_view){
+        .data = host, .look = look, .real_path = real_path, .list = list, .read_text = read_text
+    };
 }
 
 static void
@@ -149,6 +160,8 @@ fake_host_add(struct fake_host *host, const char *path, const char *what)
     }
     if (strncmp(what, "-> ", 3) == 0) {
         set(host, path, HOST_SYMLINK, what + 3);
+    } else if (strncmp(what, "file ", 5) == 0) {
+        set(host, path, HOST_FILE, what + 5);
     } else {
         set(host, path,
                 strcmp(what, "dir") == 0    ? HOST_DIRECTORY

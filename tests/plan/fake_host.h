@@ -12,7 +12,7 @@ struct fake_host {
 };
 
 void fake_host_init(struct fake_host *host);
-/* `what`: "dir", "file", "other", "-> TARGET", or "gone". */
+/* `what`: "dir", "file", "file TEXT", "other", "-> TARGET", or "gone". */
 void fake_host_add(struct fake_host *host, const char *path, const char *what);
 void fake_host_done(struct fake_host *host);
 

@@ -3,7 +3,7 @@
  * the program made of them, or the refusal, must be NAME.golden.  AGENTBOX_UPDATE_GOLDEN=1 writes
  * them.
  *
- *   {"variables": {}, "policy": {}, "ceiling": {}, "host": {"/path": "dir|file|other|->
+ *   {"variables": {}, "policy": {}, "ceiling": {}, "host": {"/path": "dir|file|file TEXT|other|->
  * target|gone"}, "capabilities": {"landlock": 7, "fuse": true, ...}, "program": true}
  *
  * The host is host.json of the directory above, and then the case's own. */
@@ -19,8 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-DEFINE_CLEANUP(json_decref, json_t)
 
 static void
 add_host(struct fake_host *host, json_t *paths)
@@ -97,8 +95,8 @@ build_policy(json_t *document, json_t *variables, struct str *out)
 static void
 add_fail(struct str *out, const struct fail *fail)
 {
-    str_printf(out, "refused %s\nstep %s\nmessage %s\nremedy %s\n", abx_status_name(fail->status),
-            fail->step, fail->text, fail->remedy);
+    str_printf(out, "refused %d\nstep %s\nmessage %s\nremedy %s\n", (int)fail->status, fail->step,
+            fail->text, fail->remedy);
 }
 
 static void
@@ -232,7 +230,7 @@ static bool
 check_case(const char *path, json_t *common)
 {
     json_error_t error;
-    AUTO(json_decrefp) json_t *test = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_auto_t *test = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     AUTO(freep) char *golden = strndup(path, strlen(path) - strlen("json"));
     struct str golden_path = { 0 };
     AUTO(freep) char *got = NULL;
