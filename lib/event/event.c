@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void
 draft_number(struct event_draft *draft, uint32_t key, int64_t value)
@@ -31,8 +32,20 @@ is_bytes(uint32_t key)
     return key == ABX_FIELD_TARGET || key == ABX_FIELD_ASKED || key == ABX_FIELD_PROGRAM;
 }
 
-abx_event *
-event_new(const struct event_draft *draft)
+static void
+add_plain(struct str *texts, const struct event_field *field)
+{
+    str_add(texts, field->text);
+}
+
+static void
+add_escaped(struct str *texts, const struct event_field *field)
+{
+    str_add_escaped(texts, field->text, strlen(field->text), is_bytes(field->key));
+}
+
+static abx_event *
+make(const struct event_draft *draft, void (*add)(struct str *, const struct event_field *))
 {
     abx_event *event = calloc(1, sizeof *event + draft->count * sizeof event->fields[0]);
     struct str texts = { 0 };
@@ -51,7 +64,7 @@ event_new(const struct event_draft *draft)
         event->fields[i].text = NULL;
         if (from->is_text) {
             event->fields[i].number = (int64_t)texts.length;
-            str_add_escaped(&texts, from->text, strlen(from->text), is_bytes(from->key));
+            add(&texts, from);
             str_add_bytes(&texts, "", 1);
         }
     }
@@ -61,6 +74,41 @@ event_new(const struct event_draft *draft)
         return NULL;
     }
     return event;
+}
+
+abx_event *
+event_new(const struct event_draft *draft)
+{
+    return make(draft, add_escaped);
+}
+
+abx_event *
+event_again(const abx_event *event, uint64_t repeats)
+{
+    struct event_draft draft = { .type = event->type, .count = event->count };
+
+    for (uint32_t i = 0; i < event->count; i++) {
+        struct event_field *field = &draft.fields[i];
+
+        *field = event->fields[i];
+        if (field->is_text) {
+            field->text = event->texts + event->fields[i].number;
+        } else if (field->key == ABX_FIELD_REPEATS) {
+            field->number = (int64_t)repeats;
+        } else if (field->key == ABX_FIELD_TIME_NS) {
+            field->number = event_time_now();
+        }
+    }
+    return make(&draft, add_plain);
+}
+
+int64_t
+event_time_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 abx_event *

@@ -41,6 +41,10 @@ void draft_text(struct event_draft *draft, uint32_t key, const char *text);
 /* Texts are copied and escaped, so that a getter always lends valid UTF-8 on one line.  NULL: no
  * memory. */
 abx_event *event_new(const struct event_draft *draft);
+/* The same facts, now, for `repeats` attempts. */
+abx_event *event_again(const abx_event *event, uint64_t repeats);
+/* Unix time in ns. */
+int64_t event_time_now(void);
 struct event_field *event_find(abx_event *event, uint32_t key);
 abx_event *event_ref(abx_event *event);
 void event_unref(abx_event *event);

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 int
@@ -123,14 +122,14 @@ queue_push(struct event_queue *queue, abx_event *event, uint64_t *sequence)
 }
 
 bool
-queue_repeat(struct event_queue *queue, abx_event *event)
+queue_repeat(struct event_queue *queue, abx_event *event, uint64_t times)
 {
     bool queued;
 
     pthread_mutex_lock(&queue->lock);
     queued = event->queued;
     if (queued) {
-        event_find(event, ABX_FIELD_REPEATS)->number++;
+        event_find(event, ABX_FIELD_REPEATS)->number += (int64_t)times;
     }
     pthread_mutex_unlock(&queue->lock);
     return queued;
@@ -140,10 +139,8 @@ static abx_event *
 make_dropped(uint64_t dropped)
 {
     struct event_draft draft = { .type = ABX_EVENT_DROPPED };
-    struct timespec now;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    draft_number(&draft, ABX_FIELD_TIME_NS, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    draft_number(&draft, ABX_FIELD_TIME_NS, event_time_now());
     draft_number(&draft, ABX_FIELD_DROPPED, (int64_t)dropped);
     return event_new(&draft);
 }

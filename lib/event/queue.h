@@ -25,8 +25,8 @@ void queue_done(struct event_queue *queue);
  * event the next number of `sequence`, which this lock guards.  When the queue is full the oldest
  * denial or notice goes. */
 void queue_push(struct event_queue *queue, abx_event *event, uint64_t *sequence);
-/* Counts one more attempt into an event that was not taken yet; false if it was. */
-bool queue_repeat(struct event_queue *queue, abx_event *event);
+/* Counts more attempts into an event that was not taken yet; false if it was. */
+bool queue_repeat(struct event_queue *queue, abx_event *event, uint64_t times);
 /* ABX_OK and an event, ABX_NONE, or ABX_ERR_NOMEM (nothing is lost). */
 abx_status queue_take(struct event_queue *queue, abx_event **ret_event);
 size_t queue_count(struct event_queue *queue);

@@ -218,13 +218,6 @@ combine_settings(abx_policy *policy)
             return false;
         }
     }
-    /* What no layer says. */
-    if (policy->settings.env_pass == NULL) {
-        policy->settings.env_pass = passed_names();
-    }
-    if (policy->settings.approval_timeout_ms == 0) {
-        policy->settings.approval_timeout_ms = APPROVAL_TIMEOUT_MS;
-    }
     return true;
 }
 
@@ -402,6 +395,12 @@ const struct policy_settings *
 policy_get_settings(abx_policy *policy)
 {
     return &policy->settings;
+}
+
+size_t
+policy_layer_count(abx_policy *policy)
+{
+    return policy->layers.count;
 }
 
 const char *

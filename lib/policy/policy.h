@@ -24,6 +24,8 @@ struct ruling {
     bool from_default;       /* no rule matched */
 };
 
+/* Layers are numbered from 0, the outermost. */
+size_t policy_layer_count(abx_policy *policy);
 abx_verdict policy_decide(abx_policy *policy, const abx_request *request, struct ruling *ret_ruling);
 
 /* The policy as it stands on this host: rules on symbolic links get a twin for what they point to,

@@ -154,10 +154,10 @@ START_TEST(a_repeat_counts_into_a_queued_event_only)
 
     ck_assert_int_eq(queue_init(&queue, 2), 0);
     queue_push(&queue, event_ref(kept), &sequence);
-    ck_assert(queue_repeat(&queue, kept));
+    ck_assert(queue_repeat(&queue, kept, 1));
     ck_assert_int_eq(queue_take(&queue, &event), ABX_OK);
     ck_assert_int_eq(event_number(event, ABX_FIELD_REPEATS), 2);
-    ck_assert(!queue_repeat(&queue, kept));
+    ck_assert(!queue_repeat(&queue, kept, 1));
     ck_assert_int_eq(event_number(event, ABX_FIELD_REPEATS), 2);
     event_unref(event);
     event_unref(kept);

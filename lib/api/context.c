@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervise/context.h"
+
+#include "api/door.h"
+
+#define CONTEXT_OPTIONS_V1 32u
+#define EVENTS_MAX 1048576u
+
+static abx_status
+check(const abx_context_options *options, struct fail *fail)
+{
+    if (options->backend > ABX_BACKEND_SIMULATED || options->log_level > ABX_LOG_DEBUG ||
+            options->events > EVENTS_MAX) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "", "an option has an unknown value");
+    }
+    if (options->backend != ABX_BACKEND_NATIVE) {
+        return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "backend:simulated",
+                "this version has no simulated backend");
+    }
+    if (options->log_level != 0) {
+        return fail_set(
+                fail, ABX_ERR_UNSUPPORTED, 0, "log:level", "this version has no log events");
+    }
+    if (options->audit_path != NULL) {
+        return fail_set(
+                fail, ABX_ERR_UNSUPPORTED, 0, "audit:path", "this version has no audit log");
+    }
+    return ABX_OK;
+}
+
+abx_status
+abx_context_new(const abx_context_options *options, abx_context **ret_context, abx_error **reterr)
+{
+    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_NOMEM | MAY_UNSUPPORTED | MAY_IO;
+    abx_context_options mine;
+    struct fail fail = { 0 };
+    size_t events;
+
+    if (ret_context == NULL) {
+        fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument");
+        return door_out(&fail, may, reterr);
+    }
+    if (struct_in(&mine, sizeof mine, CONTEXT_OPTIONS_V1, options, &fail) < 0 ||
+            check(&mine, &fail) < 0) {
+        return door_out(&fail, may, reterr);
+    }
+    events = mine.events == 0 ? QUEUE_EVENTS_DEFAULT : mine.events;
+    if (context_new(backend_pick(), mine.init_path, events, ret_context, &fail) < 0) {
+        return door_out(&fail, may, reterr);
+    }
+    return ABX_OK;
+}
+
+abx_context *
+abx_context_ref(abx_context *context)
+{
+    return context == NULL ? NULL : context_ref(context);
+}
+
+void
+abx_context_unref(abx_context *context)
+{
+    context_unref(context);
+}
+
+int64_t
+abx_context_take_wait_handle(abx_context *context)
+{
+    return context == NULL ? -1 : queue_handle(&context->queue);
+}
+
+abx_status
+abx_context_next_event(abx_context *context, abx_event **ret_event)
+{
+    if (context == NULL || ret_event == NULL) {
+        return ABX_ERR_INVALID;
+    }
+    return status_filter(queue_take(&context->queue, ret_event), MAY_NOMEM);
+}
+
+abx_status
+abx_context_dispatch(abx_context *context, abx_event_fn fn, void *user_data)
+{
+    if (context == NULL || fn == NULL) {
+        return ABX_ERR_INVALID;
+    }
+    return status_filter(context_dispatch(context, fn, user_data), MAY_NOMEM);
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the open questions of a box, under the box's lock.  A question ends once: by an answer, by
+ * its deadline, or with the box; who takes it out of the list tells the backend.  A held call costs
+ * no thread, only an entry here. */
+#include "supervise/approvals.h"
+
+#include "supervise/telling.h"
+
+#include "base/mem.h"
+#include "event/names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_NS 60000000000u
+#define AFTERWARDS_NS                                                                              \
+    5000000000u /* an interrupted caller may ask again this long after the answer */
+
+struct approval {
+    uint64_t ticket;
+    uint64_t deadline_ns;
+    uint32_t waiters; /* 0: the caller was interrupted and may come back */
+    struct subject subject;
+    struct act act; /* texts are the ones below */
+    struct grounds grounds; /* texts live as long as the policy */
+    char *target, *asked, *verb, *program;
+};
+
+static void deadline_passed(void *data);
+
+static void
+approval_free(struct approval *approval)
+{
+    if (approval != NULL) {
+        free(approval->target);
+        free(approval->asked);
+        free(approval->verb);
+        free(approval->program);
+        free(approval);
+    }
+}
+
+/* NULL stays NULL; `*failed` is set without memory. */
+static char *
+copy(const char *text, bool *failed)
+{
+    char *result = text == NULL ? NULL : strdup(text);
+
+    *failed = *failed || (text != NULL && result == NULL);
+    return result;
+}
+
+static struct approval *
+approval_new(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling)
+{
+    struct approval *approval = calloc(1, sizeof *approval);
+    bool failed = false;
+
+    if (approval == NULL) {
+        return NULL;
+    }
+    approval->target = copy(act->target, &failed);
+    approval->asked = copy(act->asked, &failed);
+    approval->verb = copy(act->verb, &failed);
+    approval->program = copy(subject->program, &failed);
+    if (failed) {
+        approval_free(approval);
+        return NULL;
+    }
+    approval->ticket = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
+    approval->deadline_ns =
+            clock_now_ns() + policy_get_settings(box->resolved)->approval_timeout_ms * 1000000u;
+    approval->waiters = 1;
+    approval->subject = *subject;
+    approval->subject.program = approval->program;
+    approval->act = *act;
+    approval->act.target = approval->target;
+    approval->act.asked = approval->asked;
+    approval->act.verb = approval->verb;
+    approval->act.content = -1;
+    approval->grounds = (struct grounds){
+        .retry = ABX_RETRY_HELD,
+        .rule = ruling->id,
+        .source = ruling->source,
+        .reason = ruling->reason,
+        .alternative = ruling->alternative,
+    };
+    return approval;
+}
+
+static struct approval *
+find_ticket(const struct vec *approvals, uint64_t ticket, size_t *ret_index)
+{
+    for (size_t i = 0; i < approvals->count; i++) {
+        struct approval *approval = *vec_at(approvals, struct approval *, i);
+
+        if (approval->ticket == ticket) {
+            *ret_index = i;
+            return approval;
+        }
+    }
+    return NULL;
+}
+
+static struct approval *
+find_equal(const struct vec *approvals, const struct subject *subject, const struct act *act)
+{
+    for (size_t i = 0; i < approvals->count; i++) {
+        struct approval *approval = *vec_at(approvals, struct approval *, i);
+
+        if (approval->subject.command == subject->command &&
+                approval->act.request == act->request && approval->act.access == act->access &&
+                approval->act.port == act->port && strcmp(approval->act.target, act->target) == 0) {
+            return approval;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the end of a question; the box is unlocked and the question out of its list ---- */
+static void
+end(abx_box *box, struct approval *approval, abx_verdict verdict, const char *message)
+{
+    AUTO(process_unrefp) abx_process *process = box_find(box, approval->subject.command);
+
+    if (verdict != ABX_VERDICT_ALLOW) {
+        approval->grounds.layer = ABX_LAYER_APPROVAL;
+        approval->grounds.retry = ABX_RETRY_NONE;
+        approval->grounds.reason = message;
+        tell(box, process, ABX_EVENT_DENIAL, &approval->subject, &approval->act, &approval->grounds,
+                approval->waiters == 0 ? 1 : approval->waiters);
+    }
+    box->context->backend->answer(box->boundary, approval->ticket, verdict);
+    approval_free(approval);
+}
+
+/* ---- deadlines: one timer per box, the supervisor thread's ---- */
+
+/* Takes a question out whose deadline is `now` or before; else NULL and the next deadline, 0: none.
+ */
+static struct approval *
+take_due(abx_box *box, uint64_t now, uint64_t *ret_next_ns)
+{
+    struct approval *due = NULL;
+
+    *ret_next_ns = 0;
+    pthread_mutex_lock(&box->lock);
+    for (size_t i = 0; i < box->approvals.count; i++) {
+        struct approval *approval = *vec_at(&box->approvals, struct approval *, i);
+
+        if (approval->deadline_ns <= now) {
+            due = approval;
+            vec_remove(&box->approvals, i);
+            break;
+        }
+        if (*ret_next_ns == 0 || approval->deadline_ns < *ret_next_ns) {
+            *ret_next_ns = approval->deadline_ns;
+        }
+    }
+    pthread_mutex_unlock(&box->lock);
+    return due;
+}
+
+static void
+watch_deadlines(void *data)
+{
+    abx_box *box = data;
+    struct approval *due;
+    uint64_t next_ns;
+
+    loop_timer_remove(box->context->loop, box->timer);
+    box->timer = NULL;
+    while ((due = take_due(box, clock_now_ns(), &next_ns)) != NULL) {
+        end(box, due, ABX_VERDICT_DENY, "nobody answered before the deadline");
+    }
+    if (next_ns == 0) {
+        return;
+    }
+    box->timer = loop_timer_add(box->context->loop, next_ns, deadline_passed, box);
+    while (box->timer == NULL && (due = take_due(box, UINT64_MAX, &next_ns)) != NULL) {
+        end(box, due, ABX_VERDICT_DENY, "out of memory: no deadline can be kept");
+    }
+}
+
+static void
+deadline_passed(void *data)
+{
+    abx_box *box = data;
+
+    box->timer = NULL; /* it fired, so it is gone */
+    watch_deadlines(box);
+}
+
+/* ---- asking ---- */
+static abx_event *
+make_event(abx_box *box, abx_process *process, const struct approval *approval)
+{
+    const struct act *act = &approval->act;
+    const char *access = name_of_access(act->access);
+    AUTO(freep) char *target = text_escape(act->target, strlen(act->target), true);
+    struct str adds = { 0 };
+    struct event_draft draft;
+    abx_event *event;
+
+    if (target == NULL) {
+        return NULL;
+    }
+    str_printf(&adds, "{\"request\":\"%s\"", name_of_request(act->request));
+    if (access != NULL) {
+        str_printf(&adds, ",\"access\":\"%s\"", access);
+    }
+    str_add(&adds, ",\"target\":");
+    str_add_json(&adds, target);
+    if (act->port != 0) {
+        str_printf(&adds, ",\"port\":%" PRIu32, act->port);
+    }
+    str_add(&adds, "}");
+    tell_begin(&draft, box, ABX_EVENT_APPROVAL, approval->subject.command,
+            process == NULL ? NULL : process->label);
+    tell_act(&draft, &approval->subject, act, &approval->grounds);
+    draft_number(&draft, ABX_FIELD_TICKET, (int64_t)approval->ticket);
+    draft_number(&draft, ABX_FIELD_DEADLINE_MS,
+            event_time_now() / 1000000 +
+                    (int64_t)policy_get_settings(box->resolved)->approval_timeout_ms);
+    draft_text(&draft, ABX_FIELD_ADDS, adds.data);
+    event = adds.failed ? NULL : event_new(&draft);
+    str_done(&adds);
+    return event;
+}
+
+/* Counts a question into its minute; false if the minute is full. */
+static bool
+within_rate(abx_box *box)
+{
+    uint64_t most = policy_get_settings(box->resolved)->approvals_per_minute;
+    uint64_t now = clock_now_ns();
+
+    if (now - box->minute_ns >= MINUTE_NS) {
+        box->minute_ns = now;
+        box->asked = 0;
+    }
+    if (most != 0 && box->asked >= most) {
+        return false;
+    }
+    box->asked++;
+    return true;
+}
+
+/* Puts a new question into the list and tells it; the box is locked. */
+static bool
+put(abx_box *box, abx_process *process, struct approval *approval)
+{
+    abx_event *event = make_event(box, process, approval);
+    struct approval **place = event == NULL ? NULL : vec_add(&box->approvals);
+
+    if (place == NULL || !loop_post(box->context->loop, watch_deadlines, box)) {
+        box->approvals.count -= place == NULL ? 0 : 1;
+        event_unref(event);
+        return false;
+    }
+    *place = approval;
+    if (process != NULL) {
+        pthread_mutex_lock(&process->lock);
+        process_announce(process);
+        pthread_mutex_unlock(&process->lock);
+    }
+    queue_push(&box->context->queue, event, &box->sequence);
+    return true;
+}
+
+static const char *
+ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t *ret_ticket)
+{
+    struct approval *open = find_equal(&box->approvals, &fresh->subject, &fresh->act);
+
+    if (open != NULL) {
+        open->waiters++;
+        *ret_ticket = open->ticket;
+        approval_free(fresh);
+        return NULL;
+    }
+    if (box->killed || box->ended) {
+        return "the box is closing";
+    }
+    if (box->approvals.count >= APPROVALS_MAX) {
+        return "too many questions are open";
+    }
+    if (!within_rate(box)) {
+        return "too many questions in this minute";
+    }
+    if (!put(box, process, fresh)) {
+        return "out of memory: it cannot be asked";
+    }
+    *ret_ticket = fresh->ticket;
+    return NULL;
+}
+
+bool
+approvals_ask(abx_box *box, abx_process *process, const struct subject *subject,
+        const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket, char *reason,
+        size_t reason_room)
+{
+    struct approval *fresh = approval_new(box, subject, act, ruling);
+    const char *refused = "out of memory: it cannot be asked";
+
+    if (fresh != NULL) {
+        pthread_mutex_lock(&box->lock);
+        refused = ask_locked(box, process, fresh, ret_ticket);
+        pthread_mutex_unlock(&box->lock);
+    }
+    if (refused == NULL) {
+        return true;
+    }
+    approval_free(fresh);
+    snprintf(reason, reason_room, "%s", refused);
+    return false;
+}
+
+static bool
+is_running(abx_box *box, uint64_t command)
+{
+    for (size_t i = 0; i < box->processes.count; i++) {
+        if ((*vec_at(&box->processes, abx_process *, i))->id == command) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+approvals_withdraw(abx_box *box, uint64_t ticket)
+{
+    struct approval *approval;
+    size_t i;
+
+    pthread_mutex_lock(&box->lock);
+    approval = find_ticket(&box->approvals, ticket, &i);
+    if (approval != NULL && approval->waiters > 0 && --approval->waiters == 0 &&
+            !is_running(box, approval->subject.command)) {
+        vec_remove(&box->approvals, i);
+        approval_free(approval);
+    }
+    pthread_mutex_unlock(&box->lock);
+}
+
+void
+approvals_end_command(abx_box *box, uint64_t command)
+{
+    pthread_mutex_lock(&box->lock);
+    for (size_t i = box->approvals.count; i-- > 0;) {
+        struct approval *approval = *vec_at(&box->approvals, struct approval *, i);
+
+        if (approval->subject.command == command && approval->waiters == 0) {
+            vec_remove(&box->approvals, i);
+            approval_free(approval);
+        }
+    }
+    grants_end_command(&box->grants, command);
+    pthread_mutex_unlock(&box->lock);
+}
+
+void
+approvals_done(abx_box *box)
+{
+    loop_timer_remove(box->context->loop, box->timer);
+    box->timer = NULL;
+    pthread_mutex_lock(&box->lock);
+    for (size_t i = 0; i < box->approvals.count; i++) {
+        approval_free(*vec_at(&box->approvals, struct approval *, i));
+    }
+    vec_done(&box->approvals);
+    pthread_mutex_unlock(&box->lock);
+}
+
+/* ---- answering ---- */
+abx_box *
+approvals_find_box(abx_context *context, uint64_t ticket)
+{
+    abx_box *found = NULL;
+    size_t index;
+
+    pthread_mutex_lock(&context->lock);
+    for (size_t i = 0; i < context->boxes.count && found == NULL; i++) {
+        abx_box *box = *vec_at(&context->boxes, abx_box *, i);
+
+        pthread_mutex_lock(&box->lock);
+        if (find_ticket(&box->approvals, ticket, &index) != NULL && box_try_ref(box)) {
+            found = box;
+        }
+        pthread_mutex_unlock(&box->lock);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return found;
+}
+
+/* Adds the grant that an answer brings besides letting the call go on; the box is locked. */
+static bool
+add_grant(abx_box *box, const struct approval *approval, const abx_answer *answer)
+{
+    bool failed = false;
+    struct grant grant = {
+        .request = approval->act.request,
+        .access = approval->act.access,
+        .port = approval->act.port,
+        .command = answer->scope == ABX_SCOPE_COMMAND || answer->scope == ABX_SCOPE_ONCE
+                           ? approval->subject.command
+                           : 0,
+    };
+
+    if (grant.command == 0 && answer->scope <= ABX_SCOPE_COMMAND) {
+        return true; /* whose it is cannot be told: once, then */
+    }
+    if (answer->scope == ABX_SCOPE_ONCE) {
+        if (approval->waiters > 0) {
+            return true;
+        }
+        grant.uses = 1;
+        grant.expires_ns = clock_now_ns() + AFTERWARDS_NS;
+    }
+    if (answer->scope == ABX_SCOPE_UNTIL) {
+        grant.expires_ms = answer->expires_ms;
+        grant.expires_ns = grant_deadline(answer->expires_ms);
+    }
+    grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
+    grant.target = copy(approval->target, &failed);
+    grant.approver = copy(answer->approver, &failed);
+    if (failed || !grants_add(&box->grants, &grant)) {
+        free(grant.target);
+        free(grant.approver);
+        return false;
+    }
+    return true;
+}
+
+abx_status
+approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail)
+{
+    struct approval *approval;
+    abx_status r = ABX_OK;
+    size_t i;
+
+    pthread_mutex_lock(&box->lock);
+    approval = find_ticket(&box->approvals, ticket, &i);
+    if (approval == NULL) {
+        r = ABX_ERR_STATE;
+    } else if (answer->verdict == ABX_VERDICT_ALLOW && !add_grant(box, approval, answer)) {
+        r = ABX_ERR_NOMEM;
+    } else {
+        vec_remove(&box->approvals, i);
+    }
+    pthread_mutex_unlock(&box->lock);
+    if (r == ABX_ERR_STATE) {
+        return fail_set(fail, r, 0, "answer:ticket", "no open question has this ticket");
+    }
+    if (r == ABX_ERR_NOMEM) {
+        return fail_nomem(fail);
+    }
+    end(box, approval, answer->verdict,
+            answer->message == NULL || answer->message[0] == '\0' ? "the approver refused"
+                                                                  : answer->message);
+    return ABX_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Questions: held calls that wait for an answer.  Equal questions of one command share a ticket; no
+ * answer by the deadline is a denial. */
+#ifndef ABX_SUPERVISE_APPROVALS_H
+#define ABX_SUPERVISE_APPROVALS_H
+
+#include "supervise/box.h"
+#include "supervise/process.h"
+
+#define APPROVALS_MAX 64u /* open per box */
+
+/* Any thread, box unlocked.  True and a ticket: the call is held, and an event was queued if the
+ * question is new.  False: it cannot be asked, and `reason` says why. */
+bool approvals_ask(abx_box *box, abx_process *process, const struct subject *subject,
+        const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket, char *reason,
+        size_t reason_room);
+void approvals_withdraw(abx_box *box, uint64_t ticket);
+bool approvals_has(abx_box *box, uint64_t ticket);
+abx_status approvals_answer(
+        abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail);
+/* Supervisor thread: a command is over; what nobody waits for any more is dropped. */
+void approvals_end_command(abx_box *box, uint64_t command);
+/* Supervisor thread: none is open any more. */
+void approvals_done(abx_box *box);
+
+/* Finds the box that has this question; the caller releases it.  NULL: none. */
+abx_box *approvals_find_box(abx_context *context, uint64_t ticket);
+
+#endif

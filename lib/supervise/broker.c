@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Answers the backend: policy first, then the content where it decides, then grants, then a
+ * question. Runs on the supervisor thread and on workers of the backend; takes the box's lock for
+ * moments only, and none at all for what the policy allows. */
+#include "supervise/approvals.h"
+#include "supervise/content.h"
+#include "supervise/telling.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+/* Whether a grant may lift this: what is asked about, and what no layer has a rule for. */
+static bool
+is_liftable(abx_box *box, const struct ruling *ruling)
+{
+    return ruling->verdict == ABX_VERDICT_ASK ||
+           (ruling->from_default && !ruling->by_content &&
+                   ruling->layer + 1 >= policy_layer_count(box->resolved));
+}
+
+static bool
+is_granted(abx_box *box, const abx_request *request, uint64_t command)
+{
+    bool granted;
+
+    pthread_mutex_lock(&box->lock);
+    granted = grants_use(&box->grants, request, command);
+    pthread_mutex_unlock(&box->lock);
+    return granted;
+}
+
+static abx_verdict
+deny(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct grounds *grounds)
+{
+    AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
+
+    tell(box, process, ABX_EVENT_DENIAL, subject, act, grounds, 1);
+    return ABX_VERDICT_DENY;
+}
+
+static abx_verdict
+ask(abx_box *box, const struct subject *subject, const struct act *act, const struct ruling *ruling,
+        uint64_t *ret_ticket)
+{
+    AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
+    char reason[128];
+    struct grounds grounds = {
+        .layer = ABX_LAYER_APPROVAL,
+        .retry = ABX_RETRY_RERUN,
+        .rule = ruling->id,
+        .source = ruling->source,
+        .reason = reason,
+        .alternative = ruling->alternative,
+    };
+
+    if (approvals_ask(box, process, subject, act, ruling, ret_ticket, reason, sizeof reason)) {
+        return ABX_VERDICT_ASK;
+    }
+    tell(box, process, ABX_EVENT_DENIAL, subject, act, &grounds, 1);
+    return ABX_VERDICT_DENY;
+}
+
+static abx_verdict
+decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
+{
+    abx_box *box = data;
+    abx_request request = {
+        .size = sizeof request,
+        .kind = act->request,
+        .access = act->access,
+        .port = act->port,
+        .target = act->target,
+        .verb = act->verb,
+    };
+    struct ruling ruling;
+    char why[256];
+    struct grounds grounds;
+
+    if (policy_decide(box->resolved, &request, &ruling) == ABX_VERDICT_ALLOW) {
+        return ABX_VERDICT_ALLOW;
+    }
+    grounds = (struct grounds){
+        .retry = is_liftable(box, &ruling) ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
+        .rule = ruling.id,
+        .source = ruling.source,
+        .reason = ruling.reason,
+        .alternative = ruling.alternative,
+    };
+    if (ruling.by_content && act->content >= 0) {
+        if (content_allows(act->target, act->content, why, sizeof why)) {
+            return ABX_VERDICT_ALLOW;
+        }
+        grounds.reason = why;
+    }
+    if (is_liftable(box, &ruling) && is_granted(box, &request, subject->command)) {
+        return ABX_VERDICT_ALLOW;
+    }
+    if (ruling.verdict == ABX_VERDICT_ASK) {
+        return ask(box, subject, act, &ruling, ret_ticket);
+    }
+    return deny(box, subject, act, &grounds);
+}
+
+static void
+withdraw(void *data, uint64_t ticket)
+{
+    approvals_withdraw(data, ticket);
+}
+
+static void
+report(void *data, uint32_t type, const struct subject *subject, const struct act *act,
+        const char *rule, const char *reason, const char *alternative)
+{
+    abx_box *box = data;
+    AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
+    struct grounds grounds = {
+        .retry = ABX_RETRY_NONE,
+        .rule = rule == NULL ? "boundary" : rule,
+        .source = "boundary",
+        .reason = reason,
+        .alternative = alternative,
+    };
+
+    tell(box, process, type, subject, act, &grounds, 1);
+}
+
+static void
+exited(void *data, uint64_t command, const struct exit_status *status)
+{
+    AUTO(process_unrefp) abx_process *process = box_find(data, command);
+
+    if (process != NULL) {
+        process_finish(process, status);
+        approvals_end_command(data, command);
+        box_forget(data, process);
+    }
+}
+
+static void
+ended(void *data)
+{
+    box_ended(data);
+}
+
+void
+broker_init(struct broker *broker, abx_box *box)
+{
+    *broker = (struct broker){
+        .data = box,
+        .decide = decide,
+        .withdraw = withdraw,
+        .report = report,
+        .exited = exited,
+        .ended = ended,
+    };
+}
+
+abx_status
+box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses,
+        const char *approver, uint64_t *ret_grant, struct fail *fail)
+{
+    const struct host_view *host = box->context->backend->host;
+    struct grant grant = { .request = pattern->kind, .access = pattern->access };
+    abx_request request = *pattern;
+    AUTO(freep) char *spelled = grant_target(pattern->target, &grant.below);
+    AUTO(freep) char *real = spelled == NULL ? NULL : host->real_path(host->data, spelled);
+    AUTO(freep) char *name = approver == NULL ? NULL : strdup(approver);
+    struct ruling ruling;
+    bool added;
+
+    if (spelled == NULL) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
+                "the target is not an absolute path without '.' and '..'");
+    }
+    if (real == NULL || (approver != NULL && name == NULL)) {
+        return fail_nomem(fail);
+    }
+    request.target = real;
+    if (!grant.below && policy_decide(box->resolved, &request, &ruling) != ABX_VERDICT_ALLOW &&
+            !is_liftable(box, &ruling)) {
+        return fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
+                "rule '%.200s' denies it, and no grant lifts a rule", ruling.id);
+    }
+    grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
+    grant.target = real;
+    grant.approver = name;
+    grant.expires_ms = expires_ms;
+    grant.expires_ns = grant_deadline(expires_ms);
+    grant.uses = uses;
+    pthread_mutex_lock(&box->lock);
+    added = grants_add(&box->grants, &grant);
+    pthread_mutex_unlock(&box->lock);
+    if (!added) {
+        return fail_nomem(fail);
+    }
+    real = NULL;
+    name = NULL;
+    *ret_grant = grant.id;
+    return ABX_OK;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A library instance: the event queue, the supervisor thread and the open boxes. */
+#ifndef ABX_SUPERVISE_CONTEXT_H
+#define ABX_SUPERVISE_CONTEXT_H
+
+#include "backend/backend.h"
+#include "base/mem.h"
+#include "event/queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Lock order: context, box, process, queue.  No lock is held across a call of the backend or
+ * anything else that can block. */
+struct abx_context {
+    atomic_uint references;
+    const struct backend *backend;
+    char *init_path; /* or NULL */
+    struct event_queue queue;
+    atomic_uint_fast64_t last_box, last_command, last_ticket;
+    atomic_flag dispatching;
+    pthread_mutex_t starting; /* held while the first box makes these, which then stay */
+    bool probed;
+    struct capabilities capabilities;
+    struct loop *loop; /* NULL before the first box */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    struct vec boxes; /* abx_box *, borrowed: a box that closes removes itself */
+};
+
+abx_status context_new(const struct backend *backend, const char *init_path, size_t events,
+        abx_context **ret_context, struct fail *fail);
+abx_context *context_ref(abx_context *context);
+/* Not on the supervisor thread when it is the last one. */
+void context_unref(abx_context *context);
+DEFINE_CLEANUP(context_unref, abx_context)
+/* Starts the supervisor thread if it does not run, and looks at the host if nobody did. */
+abx_status context_start(abx_context *context, struct fail *fail);
+abx_status context_dispatch(abx_context *context, abx_event_fn fn, void *user_data);
+
+#endif

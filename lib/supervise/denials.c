@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the table of a command's denials.  Bounded: 64 entries; the first 20 stay, the others take
+ * turns.  No lock of its own. */
+#include "supervise/denials.h"
+
+#include "base/loop.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRIES_MAX 64u
+#define QUIET_NS 1000000000u /* at most one event in this time for equal attempts */
+
+struct denial_entry {
+    struct denial_key key; /* its target is the one below */
+    char *target;
+    abx_event *event; /* the last one */
+    uint64_t total;
+    uint64_t pending; /* counted since, in no event */
+    uint64_t told_ns;
+};
+
+void
+denials_init(struct denials *denials)
+{
+    *denials =
+            (struct denials){ .entries = VEC(struct denial_entry), .next_victim = DENIALS_SHOWN };
+}
+
+static void
+entry_done(struct denial_entry *entry)
+{
+    free(entry->target);
+    event_unref(entry->event);
+}
+
+void
+denials_done(struct denials *denials)
+{
+    for (size_t i = 0; i < denials->entries.count; i++) {
+        entry_done(vec_at(&denials->entries, struct denial_entry, i));
+    }
+    vec_done(&denials->entries);
+}
+
+static bool
+is_equal(const struct denial_key *a, const struct denial_key *b)
+{
+    return a->type == b->type && a->layer == b->layer && a->request == b->request &&
+           a->access == b->access && a->port == b->port && a->command == b->command &&
+           strcmp(a->target, b->target) == 0;
+}
+
+static struct denial_entry *
+find(struct denials *denials, const struct denial_key *key)
+{
+    for (size_t i = 0; i < denials->entries.count; i++) {
+        struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
+
+        if (is_equal(&entry->key, key)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* Tells what is pending by a copy of the last event. */
+static void
+flush_entry(struct denial_entry *entry, struct event_queue *queue, uint64_t *sequence)
+{
+    if (entry->pending > 0) {
+        queue_push(queue, event_again(entry->event, entry->pending), sequence);
+        entry->pending = 0;
+    }
+}
+
+/* A place for a new entry, empty; NULL without memory. */
+static struct denial_entry *
+make_place(struct denials *denials, struct event_queue *queue, uint64_t *sequence)
+{
+    struct denial_entry *entry;
+
+    if (denials->entries.count < ENTRIES_MAX) {
+        return vec_add(&denials->entries);
+    }
+    entry = vec_at(&denials->entries, struct denial_entry, denials->next_victim);
+    denials->next_victim++;
+    if (denials->next_victim == ENTRIES_MAX) {
+        denials->next_victim = DENIALS_SHOWN;
+    }
+    flush_entry(entry, queue, sequence);
+    entry_done(entry);
+    *entry = (struct denial_entry){ 0 };
+    return entry;
+}
+
+static void
+record_first(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
+        const struct denial_key *key, abx_event *event, uint64_t times)
+{
+    char *target = strdup(key->target);
+    struct denial_entry *entry =
+            target == NULL || event == NULL ? NULL : make_place(denials, queue, sequence);
+
+    if (entry == NULL) {
+        free(target);
+        return;
+    }
+    entry->key = *key;
+    entry->key.target = target;
+    entry->target = target;
+    entry->event = event_ref(event);
+    entry->total = times;
+    entry->told_ns = clock_now_ns();
+}
+
+static abx_event *
+make_event(struct event_draft *draft, uint64_t repeats)
+{
+    draft_number(draft, ABX_FIELD_REPEATS, (int64_t)repeats);
+    return event_new(draft);
+}
+
+void
+denials_record(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
+        const struct denial_key *key, struct event_draft *draft, uint64_t times)
+{
+    struct denial_entry *entry = find(denials, key);
+    abx_event *event;
+    uint64_t now;
+
+    denials->total += key->type == ABX_EVENT_DENIAL ? times : 0;
+    if (entry == NULL) {
+        event = make_event(draft, times);
+        record_first(denials, queue, sequence, key, event, times);
+        queue_push(queue, event, sequence);
+        return;
+    }
+    entry->total += times;
+    if (entry->pending == 0 && queue_repeat(queue, entry->event, times)) {
+        return;
+    }
+    entry->pending += times;
+    now = clock_now_ns();
+    if (now - entry->told_ns < QUIET_NS) {
+        return;
+    }
+    event = make_event(draft, entry->pending);
+    if (event == NULL) {
+        return; /* stays pending */
+    }
+    event_unref(entry->event);
+    entry->event = event_ref(event);
+    entry->pending = 0;
+    entry->told_ns = now;
+    queue_push(queue, event, sequence);
+}
+
+void
+denials_flush(struct denials *denials, struct event_queue *queue, uint64_t *sequence)
+{
+    for (size_t i = 0; i < denials->entries.count; i++) {
+        flush_entry(vec_at(&denials->entries, struct denial_entry, i), queue, sequence);
+    }
+}
+
+abx_event *
+denials_get(const struct denials *denials, size_t i, uint64_t *ret_times)
+{
+    const struct denial_entry *entry;
+
+    if (i >= denials->entries.count || i >= DENIALS_SHOWN) {
+        return NULL;
+    }
+    entry = vec_at(&denials->entries, struct denial_entry, i);
+    *ret_times = entry->total;
+    return entry->event;
+}

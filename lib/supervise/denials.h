@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What was denied to one command, each distinct denial once with its count: a program that tries in
+ * a loop makes few events, and the explanation is made from this.  Its owner's lock guards it. */
+#ifndef ABX_SUPERVISE_DENIALS_H
+#define ABX_SUPERVISE_DENIALS_H
+
+#include "base/vec.h"
+#include "event/queue.h"
+
+#define DENIALS_SHOWN 20u /* these are kept to the end, for the explanation */
+
+/* Equal attempts have all of these equal. */
+struct denial_key {
+    uint32_t type; /* ABX_EVENT_DENIAL or _NOTICE */
+    uint32_t layer, request, access, port;
+    uint64_t command;
+    const char *target;
+};
+
+struct denials {
+    struct vec entries; /* struct denial_entry */
+    size_t next_victim;
+    uint64_t total; /* attempts denied */
+};
+
+void denials_init(struct denials *denials);
+void denials_done(struct denials *denials);
+/* Counts `times` attempts and queues an event, unless one that waits or came less than a second ago
+ * stands for it. */
+void denials_record(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
+        const struct denial_key *key, struct event_draft *draft, uint64_t times);
+/* Queues events for what was counted and not told yet. */
+void denials_flush(struct denials *denials, struct event_queue *queue, uint64_t *sequence);
+
+/* The distinct denials and notices, oldest first: NULL after the last one. */
+abx_event *denials_get(const struct denials *denials, size_t i, uint64_t *ret_times);
+
+#endif

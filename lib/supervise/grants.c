@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the list of grants of a box.  Exact by construction: a grant is one request, one access and
+ * one target.  Knows no policy: who adds a grant has asked it.  No lock of its own. */
+#include "supervise/grants.h"
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/names.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+grant_done(struct grant *grant)
+{
+    free(grant->target);
+    free(grant->approver);
+}
+
+static void
+remove_expired(struct vec *grants)
+{
+    uint64_t now = clock_now_ns();
+
+    for (size_t i = grants->count; i-- > 0;) {
+        struct grant *grant = vec_at(grants, struct grant, i);
+
+        if (grant->expires_ns != 0 && grant->expires_ns <= now) {
+            grant_done(grant);
+            vec_remove(grants, i);
+        }
+    }
+}
+
+bool
+grants_add(struct vec *grants, const struct grant *grant)
+{
+    struct grant *place;
+
+    remove_expired(grants);
+    place = grants->count < GRANTS_MAX ? vec_add(grants) : NULL;
+    if (place == NULL) {
+        return false;
+    }
+    *place = *grant;
+    return true;
+}
+
+bool
+grants_remove(struct vec *grants, uint64_t id)
+{
+    remove_expired(grants);
+    for (size_t i = 0; i < grants->count; i++) {
+        struct grant *grant = vec_at(grants, struct grant, i);
+
+        if (grant->id == id) {
+            grant_done(grant);
+            vec_remove(grants, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+grants_end_command(struct vec *grants, uint64_t command)
+{
+    for (size_t i = grants->count; i-- > 0;) {
+        struct grant *grant = vec_at(grants, struct grant, i);
+
+        if (grant->command == command) {
+            grant_done(grant);
+            vec_remove(grants, i);
+        }
+    }
+}
+
+void
+grants_done(struct vec *grants)
+{
+    for (size_t i = 0; i < grants->count; i++) {
+        grant_done(vec_at(grants, struct grant, i));
+    }
+    vec_done(grants);
+}
+
+static bool
+covers(const struct grant *grant, const abx_request *request, uint64_t command)
+{
+    size_t length = strlen(grant->target);
+
+    if (grant->request != request->kind || grant->access != request->access ||
+            grant->port != request->port || (grant->command != 0 && grant->command != command)) {
+        return false;
+    }
+    if (!grant->below) {
+        return strcmp(grant->target, request->target) == 0;
+    }
+    length = length == 1 ? 0 : length; /* "/" */
+    return strncmp(grant->target, request->target, length) == 0 && request->target[length] == '/' &&
+           request->target[length + 1] != '\0';
+}
+
+bool
+grants_use(struct vec *grants, const abx_request *request, uint64_t command)
+{
+    if (grants->count == 0) {
+        return false;
+    }
+    remove_expired(grants);
+    for (size_t i = 0; i < grants->count; i++) {
+        struct grant *grant = vec_at(grants, struct grant, i);
+
+        if (!covers(grant, request, command)) {
+            continue;
+        }
+        if (grant->uses == 1) {
+            grant_done(grant);
+            vec_remove(grants, i);
+        } else if (grant->uses > 1) {
+            grant->uses--;
+        }
+        return true;
+    }
+    return false;
+}
+
+static void
+add_text(struct str *out, const char *name, const char *text, bool is_bytes)
+{
+    AUTO(freep) char *escaped = text_escape(text, strlen(text), is_bytes);
+
+    if (escaped == NULL) {
+        out->failed = true;
+        return;
+    }
+    str_printf(out, ",\"%s\":", name);
+    str_add_json(out, escaped);
+}
+
+void
+grants_json(const struct vec *grants, struct str *out)
+{
+    str_add(out, "[");
+    for (size_t i = 0; i < grants->count; i++) {
+        const struct grant *grant = vec_at(grants, struct grant, i);
+        const char *access = name_of_access(grant->access);
+
+        str_printf(out, "%s{\"grant\":%" PRIu64 ",\"request\":\"%s\"", i == 0 ? "" : ",", grant->id,
+                name_of_request(grant->request));
+        if (access != NULL) {
+            str_printf(out, ",\"access\":\"%s\"", access);
+        }
+        add_text(out, "target", grant->target, true);
+        str_printf(out, ",\"below\":%s", grant->below ? "true" : "false");
+        if (grant->command != 0) {
+            str_printf(out, ",\"command\":%" PRIu64, grant->command);
+        }
+        if (grant->expires_ms != 0) {
+            str_printf(out, ",\"expires_ms\":%" PRId64, grant->expires_ms);
+        }
+        if (grant->uses != 0) {
+            str_printf(out, ",\"uses\":%" PRIu32, grant->uses);
+        }
+        if (grant->approver != NULL) {
+            add_text(out, "approver", grant->approver, false);
+        }
+        str_add(out, "}");
+    }
+    str_add(out, "]");
+}
+
+uint64_t
+grant_deadline(int64_t expires_ms)
+{
+    int64_t left_ms = expires_ms - event_time_now() / 1000000;
+    uint64_t now = clock_now_ns();
+
+    if (expires_ms == 0) {
+        return 0;
+    }
+    if (left_ms <= 0) {
+        return 1; /* long ago */
+    }
+    return left_ms > INT64_MAX / 2000000 ? 0 : now + (uint64_t)left_ms * 1000000u;
+}
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Undoes text_escape; a backslash stands before x and two digits, or before any character. */
+static char *
+unescape(const char *text, size_t *ret_length)
+{
+    struct str out = { 0 };
+
+    while (*text != '\0') {
+        char byte = *text++;
+
+        if (byte == '\\' && *text != '\0') {
+            byte = *text++;
+            if (byte == 'x' && hex_digit(text[0]) >= 0 && hex_digit(text[1]) >= 0) {
+                byte = (char)(hex_digit(text[0]) * 16 + hex_digit(text[1]));
+                text += 2;
+            }
+        }
+        str_add_bytes(&out, &byte, 1);
+    }
+    return str_steal(&out, ret_length);
+}
+
+static bool
+is_normal(const char *path)
+{
+    const char *p = path;
+
+    while (p[0] == '/' && p[1] != '\0') {
+        const char *name = p + 1;
+        size_t length = strcspn(name, "/");
+
+        if (length == 0 || (length == 1 && name[0] == '.') ||
+                (length == 2 && name[0] == '.' && name[1] == '.')) {
+            return false;
+        }
+        p = name + length;
+    }
+    return path[0] == '/' && (p == path || p[0] == '\0');
+}
+
+char *
+grant_target(const char *spelled, bool *ret_below)
+{
+    size_t length;
+    AUTO(freep) char *target = unescape(spelled, &length);
+    bool below;
+
+    if (target == NULL || strlen(target) != length) {
+        return NULL;
+    }
+    below = length >= 3 && strcmp(target + length - 3, "/**") == 0;
+    if (below) {
+        target[length == 3 ? 1 : length - 3] = '\0';
+    }
+    if (!is_normal(target)) {
+        return NULL;
+    }
+    *ret_below = below;
+    return steal_ptr(&target);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Grants: what a box may do on top of its policy, for a while.  A policy never changes; grants come
+ * and go, expire and count down.  The box's lock guards them. */
+#ifndef ABX_SUPERVISE_GRANTS_H
+#define ABX_SUPERVISE_GRANTS_H
+
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <agentbox/agentbox.h>
+
+#define GRANTS_MAX 4096u /* per box */
+
+struct grant {
+    uint64_t id;
+    uint32_t request, access, port;
+    char *target; /* real path, owned */
+    bool below; /* everything below target, not target itself */
+    uint64_t command; /* 0: every command of the box */
+    uint64_t expires_ns; /* CLOCK_MONOTONIC, 0: never */
+    int64_t expires_ms; /* the same in Unix time, as it was given */
+    uint32_t uses; /* left; 0: unlimited */
+    char *approver; /* owned, or NULL */
+};
+
+/* Takes the strings on success.  False: no memory, or too many. */
+bool grants_add(struct vec *grants, const struct grant *grant);
+bool grants_remove(struct vec *grants, uint64_t id);
+void grants_end_command(struct vec *grants, uint64_t command);
+void grants_done(struct vec *grants);
+/* Whether a grant covers this; uses one up. */
+bool grants_use(struct vec *grants, const abx_request *request, uint64_t command);
+void grants_json(const struct vec *grants, struct str *out);
+/* Unix time in ms as CLOCK_MONOTONIC in ns, so that setting the clock moves no deadline. */
+uint64_t grant_deadline(int64_t expires_ms);
+/* The target of a request for a grant, from its escaped spelling: an absolute path without "." and
+ * "..", NULL if it is none or memory ran out; "/" and two stars at its end are cut off. */
+char *grant_target(const char *spelled, bool *ret_below);
+
+#endif

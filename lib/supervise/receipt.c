@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The receipt of a box: what enforces its policy, in which spelling, and what is weaker than it
+ * could be.  Read from the plan and the backend; changes nothing. */
+#include "supervise/box.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *
+name_of_rung(enum rung rung)
+{
+    switch (rung) {
+    case RUNG_A:
+        return "A";
+    case RUNG_A_NO_LANDLOCK:
+        return "A-";
+    case RUNG_A_NO_BROKER:
+        return "A--";
+    case RUNG_B:
+        return "B";
+    case RUNG_B_PRIME:
+        return "B'";
+    case RUNG_C:
+        return "C";
+    case RUNG_NONE:
+        break;
+    }
+    return "none";
+}
+
+static void
+add_bytes(struct str *out, const char *name, const char *bytes)
+{
+    AUTO(freep) char *escaped = text_escape(bytes, strlen(bytes), true);
+
+    out->failed = out->failed || escaped == NULL;
+    str_printf(out, "\"%s\":", name);
+    str_add_json(out, escaped == NULL ? "" : escaped);
+}
+
+/* Rules on symbolic links, as written and as they stand. */
+static void
+add_links(struct str *out, abx_box *box)
+{
+    const struct host_view *host = box->context->backend->host;
+    struct vec paths = VEC(const char *);
+    struct fail fail = { 0 };
+    const char *comma = "";
+
+    out->failed = out->failed || policy_anchors(box->policy, &paths, &fail) < 0;
+    for (size_t i = 0; i < paths.count; i++) {
+        const char *path = *vec_at(&paths, const char *, i);
+        AUTO(freep) char *real = host->real_path(host->data, path);
+
+        if (real != NULL && strcmp(real, path) != 0) {
+            str_printf(out, "%s{", comma);
+            add_bytes(out, "written", path);
+            str_add(out, ",");
+            add_bytes(out, "real", real);
+            str_add(out, "}");
+            comma = ",";
+        }
+    }
+    vec_done(&paths);
+}
+
+/* What this host or this policy makes weaker than the strongest boundary, and what follows. */
+static void
+add_weaker(struct str *out, const abx_box *box)
+{
+    const struct capabilities *can = &box->plan.capabilities;
+    const struct policy_settings *settings = policy_get_settings(box->resolved);
+    const struct {
+        bool applies;
+        const char *what, *why;
+    } weaker[] = {
+        { can->landlock_abi == 0, "no Landlock", "there is no second wall behind the mounts" },
+        { !can->seccomp_notify, "no system call notification",
+                "denials have no reasons, and nothing can be held for approval" },
+        { !can->user_namespace, "no user namespace", "no private /tmp and no hidden processes" },
+        { can->user_namespace && !can->net_namespace, "no network namespace",
+                "connections are refused by the broker, not by the kernel's routing" },
+        { can->user_namespace && !can->fresh_proc, "no fresh /proc",
+                "the host's list of processes is hidden, not absent" },
+        { !can->fuse && !settings->silent_reads, "no FUSE",
+                "each open is decided by the broker, which is slower" },
+        { settings->silent_reads, "silent reads",
+                "denied reads make no events: the policy says so" },
+        { !can->cgroup, "no delegated cgroup",
+                "limits hold for each process, not for the whole box" },
+        { settings->weaken_nested_namespaces, "nested namespaces", "the policy weakens it" },
+        { settings->weaken_best_effort, "best effort", "the policy weakens it" },
+    };
+    const char *comma = "";
+
+    for (size_t i = 0; i < N_ELEMENTS(weaker); i++) {
+        if (weaker[i].applies) {
+            str_printf(out, "%s{\"what\":\"%s\",\"why\":\"%s\"}", comma, weaker[i].what,
+                    weaker[i].why);
+            comma = ",";
+        }
+    }
+}
+
+char *
+box_receipt(abx_box *box, size_t *ret_length)
+{
+    const struct backend *backend = box->context->backend;
+    AUTO(freep) char *mechanisms = backend->receipt(box->boundary);
+    struct str out = { .failed = mechanisms == NULL };
+
+    str_printf(&out, "{\"box\":%" PRIu64 ",\"backend\":\"%s\",\"rung\":\"%s\",\"policy\":\"%s\"",
+            box->id, backend->name, name_of_rung(box->plan.capabilities.rung),
+            abx_policy_get_digest(box->policy));
+    str_printf(&out, ",\"mechanisms\":%s,\"links\":[", mechanisms == NULL ? "[]" : mechanisms);
+    add_links(&out, box);
+    str_add(&out, "],\"weaker\":[");
+    add_weaker(&out, box);
+    str_printf(&out, "],\"canary\":%s}", box->canary == NULL ? "[]" : box->canary);
+    return str_steal(&out, ret_length);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Turns subject, act and grounds into events.  Decides nothing.  Takes the lock of whoever keeps
+ * the count, the process or the box. */
+#include "supervise/telling.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+uint32_t
+layer_of(const struct act *act)
+{
+    switch (act->request) {
+    case ABX_REQUEST_PATH:
+        return ABX_LAYER_FILESYSTEM;
+    case ABX_REQUEST_CONNECT:
+    case ABX_REQUEST_HTTP:
+    case ABX_REQUEST_LISTEN:
+    case ABX_REQUEST_SOCKET:
+        return ABX_LAYER_NETWORK;
+    case ABX_REQUEST_SYSCALL:
+        if (act->verb != NULL && strncmp(act->verb, "TIOC", 4) == 0) {
+            return ABX_LAYER_TERMINAL;
+        }
+        return strcmp(act->target, "socket") == 0 ? ABX_LAYER_NETWORK : ABX_LAYER_PROCESS;
+    default:
+        return ABX_LAYER_PROCESS;
+    }
+}
+
+void
+tell_begin(
+        struct event_draft *draft, abx_box *box, uint32_t type, uint64_t command, const char *label)
+{
+    *draft = (struct event_draft){ .type = type };
+    draft_number(draft, ABX_FIELD_SEQUENCE, 0); /* given by the queue */
+    draft_number(draft, ABX_FIELD_TIME_NS, event_time_now());
+    draft_number(draft, ABX_FIELD_BOX, (int64_t)box->id);
+    draft_text(draft, ABX_FIELD_BACKEND, box->context->backend->name);
+    if (command != 0) {
+        draft_number(draft, ABX_FIELD_PROCESS, (int64_t)command);
+    }
+    draft_text(draft, ABX_FIELD_LABEL, label);
+}
+
+static void
+add_nonzero(struct event_draft *draft, uint32_t key, int64_t value)
+{
+    if (value != 0) {
+        draft_number(draft, key, value);
+    }
+}
+
+void
+tell_act(struct event_draft *draft, const struct subject *subject, const struct act *act,
+        const struct grounds *grounds)
+{
+    add_nonzero(draft, ABX_FIELD_PID, subject->pid);
+    draft_text(draft, ABX_FIELD_PROGRAM, subject->program);
+    draft_number(draft, ABX_FIELD_LAYER, grounds->layer != 0 ? grounds->layer : layer_of(act));
+    draft_number(draft, ABX_FIELD_REQUEST, act->request);
+    add_nonzero(draft, ABX_FIELD_ACCESS, act->access);
+    draft_text(draft, ABX_FIELD_TARGET, act->target);
+    draft_text(draft, ABX_FIELD_ASKED, act->asked);
+    add_nonzero(draft, ABX_FIELD_PORT, act->port);
+    draft_text(draft, ABX_FIELD_VERB, act->verb);
+    draft_text(draft, ABX_FIELD_RULE, grounds->rule);
+    draft_text(draft, ABX_FIELD_SOURCE, grounds->source);
+    draft_text(draft, ABX_FIELD_REASON, grounds->reason);
+    draft_text(draft, ABX_FIELD_ALTERNATIVE, grounds->alternative);
+    draft_number(draft, ABX_FIELD_RETRY, grounds->retry);
+}
+
+void
+tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
+        const struct act *act, const struct grounds *grounds, uint64_t times)
+{
+    AUTO(freep) char *old_label = process == NULL ? box_label_of(box, subject->command) : NULL;
+    const char *label = process == NULL ? old_label : process->label;
+    struct denial_key key = {
+        .type = type,
+        .layer = grounds->layer != 0 ? grounds->layer : layer_of(act),
+        .request = act->request,
+        .access = act->access,
+        .port = act->port,
+        .command = subject->command,
+        .target = act->target,
+    };
+    struct event_draft draft;
+
+    tell_begin(&draft, box, type, subject->command, label);
+    tell_act(&draft, subject, act, grounds);
+    if (process == NULL) {
+        pthread_mutex_lock(&box->lock);
+        denials_record(&box->denials, &box->context->queue, &box->sequence, &key, &draft, times);
+        pthread_mutex_unlock(&box->lock);
+        return;
+    }
+    pthread_mutex_lock(&process->lock);
+    if (act->request != ABX_REQUEST_EXEC) { /* that one may be what keeps it from starting */
+        process_announce(process);
+    }
+    denials_record(&process->denials, &box->context->queue, &box->sequence, &key, &draft, times);
+    pthread_mutex_unlock(&process->lock);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Makes the events of a box: who, what, and by which rule. */
+#ifndef ABX_SUPERVISE_TELLING_H
+#define ABX_SUPERVISE_TELLING_H
+
+#include "supervise/process.h"
+
+/* Why; texts may be NULL. */
+struct grounds {
+    uint32_t layer; /* 0: the one of the request */
+    uint32_t retry;
+    const char *rule, *source, *reason, *alternative;
+};
+
+uint32_t layer_of(const struct act *act);
+/* The facts that every event of a box has.  `label` is borrowed until the event is made. */
+void tell_begin(struct event_draft *draft, abx_box *box, uint32_t type, uint64_t command,
+        const char *label);
+void tell_act(struct event_draft *draft, const struct subject *subject, const struct act *act,
+        const struct grounds *grounds);
+/* A denial or a notice, `times` equal attempts of it.  `process` may be NULL. */
+void tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
+        const struct act *act, const struct grounds *grounds, uint64_t times);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A backend without an operating system: "commands" are entries of a list, and the test says what
+ * they try and how they end.  One open box at a time. */
+#ifndef ABX_TESTS_FAKE_BACKEND_H
+#define ABX_TESTS_FAKE_BACKEND_H
+
+#include "backend/backend.h"
+
+extern const struct backend fake_backend;
+
+/* What the next open or spawn returns instead of success; ABX_OK again afterwards. */
+void fake_fail_next(abx_status status);
+
+/* As if a process of the command tried this; on the supervisor thread, as the real one does.  A
+ * held call: ABX_VERDICT_ASK and its ticket. */
+abx_verdict fake_try(uint64_t command, uint32_t access, const char *target, uint64_t *ret_ticket);
+/* The same, with any act. */
+abx_verdict fake_act(uint64_t command, const struct act *act, uint64_t *ret_ticket);
+void fake_withdraw(uint64_t ticket);
+void fake_report(uint32_t type, uint64_t command, const struct act *act, const char *reason);
+/* The command writes to its stdout (1) or stderr (2). */
+void fake_write(uint64_t command, int stream, const char *data, size_t length);
+/* The leader ends; with `keeps_output` a background process holds its streams open. */
+void fake_exit(uint64_t command, uint32_t reason, int32_t code, bool keeps_output);
+void fake_end(void); /* init dies */
+
+/* What the backend was told last for this ticket: -1 nothing yet, else a verdict. */
+int fake_answer_to(uint64_t ticket);
+/* The environment and directory of a command, "NAME=value\n..." */
+const char *fake_environment(uint64_t command);
+const char *fake_cwd(uint64_t command);
+size_t fake_open_boundaries(void);
+
+#endif
