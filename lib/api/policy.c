@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The doors of the policy builder, of JSON both ways and of the description: argument checks, then one
- * call down.  A setter that fails poisons its builder; build hands out that first failure. */
+ * The doors of the policy builder, of JSON both ways and of the description: argument checks, then
+ * one call down.  A setter that fails poisons its builder; build hands out that first failure. */
 #include "policy/builder.h"
 
 #include "base/mem.h"
@@ -80,8 +80,8 @@ abx_policy_builder_ref(abx_policy_builder *builder)
 void
 abx_policy_builder_unref(abx_policy_builder *builder)
 {
-    if (builder != NULL
-            && atomic_fetch_sub_explicit(&builder->references, 1, memory_order_acq_rel) == 1) {
+    if (builder != NULL &&
+            atomic_fetch_sub_explicit(&builder->references, 1, memory_order_acq_rel) == 1) {
         builder_free(builder);
     }
 }
@@ -227,8 +227,7 @@ abx_policy_builder_limit(abx_policy_builder *builder, uint32_t limit, uint64_t v
 }
 
 abx_status
-abx_policy_builder_explain(
-        abx_policy_builder *builder, const char *reason, const char *alternative)
+abx_policy_builder_explain(abx_policy_builder *builder, const char *reason, const char *alternative)
 {
     struct fail fail = { 0 };
     abx_status r;
@@ -309,8 +308,7 @@ abx_policy_builder_merge_json(abx_policy_builder *builder, const char *json, siz
 }
 
 abx_status
-abx_policy_builder_build(
-        abx_policy_builder *builder, abx_policy **ret_policy, abx_error **reterr)
+abx_policy_builder_build(abx_policy_builder *builder, abx_policy **ret_policy, abx_error **reterr)
 {
     struct fail fail = { 0 };
     abx_policy *policy = NULL;
@@ -373,8 +371,7 @@ abx_policy_to_json(abx_policy *policy, char **ret_json, size_t *ret_length)
 }
 
 abx_status
-abx_policy_describe(
-        abx_policy *policy, const char *format, char **ret_text, size_t *ret_length)
+abx_policy_describe(abx_policy *policy, const char *format, char **ret_text, size_t *ret_length)
 {
     struct fail fail = { 0 };
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the scanner ------------------------------------------------------------------------------ */
+/* ---- the scanner ------------------------------------------------------------------------------
+ */
 
 #define SCAN_NESTING 64u
 
@@ -19,11 +20,11 @@ struct scan {
     const char *text;
     size_t length;
     size_t at;
-    struct str pointer;                /* of the value that is being read */
-    size_t parent[SCAN_NESTING];       /* length of the pointer before each open container's member */
-    size_t index[SCAN_NESTING];        /* of the element in an array; SIZE_MAX in an object */
+    struct str pointer; /* of the value that is being read */
+    size_t parent[SCAN_NESTING]; /* length of the pointer before each open container's member */
+    size_t index[SCAN_NESTING]; /* of the element in an array; SIZE_MAX in an object */
     size_t depth;
-    size_t key_at;                     /* where the last key began */
+    size_t key_at; /* where the last key began */
 };
 
 static size_t
@@ -41,8 +42,7 @@ scan_string_end(const struct scan *scan)
 static void
 scan_key(struct scan *scan, size_t end)
 {
-    json_t *key =
-            json_loadb(scan->text + scan->at, end - scan->at, JSON_DECODE_ANY, NULL);
+    json_t *key = json_loadb(scan->text + scan->at, end - scan->at, JSON_DECODE_ANY, NULL);
 
     scan->key_at = scan->at;
     json_pointer_add(&scan->pointer, json_is_string(key) ? json_string_value(key) : "");
@@ -82,8 +82,8 @@ scan_open(struct scan *scan, bool is_array)
 static bool
 scan_wants_key(const struct scan *scan)
 {
-    return scan->depth > 0 && scan->index[scan->depth - 1] == SIZE_MAX
-            && scan->pointer.length == scan->parent[scan->depth - 1];
+    return scan->depth > 0 && scan->index[scan->depth - 1] == SIZE_MAX &&
+           scan->pointer.length == scan->parent[scan->depth - 1];
 }
 
 enum scan_token { SCAN_END, SCAN_VALUE, SCAN_OTHER };
@@ -234,7 +234,8 @@ json_pointer_add(struct str *pointer, const char *key)
     }
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 static const json_t *
 in(const struct json *value)
@@ -274,8 +275,8 @@ nests_too_deep(const char *text, size_t length, size_t nesting, size_t *ret_at)
 }
 
 static void
-problem_at(struct json_problem *problem, const char *text, size_t length, size_t at,
-        const char *what)
+problem_at(
+        struct json_problem *problem, const char *text, size_t length, size_t at, const char *what)
 {
     problem->place = place_of(text, at < length ? at : length);
     pointer_at(text, length, at, problem->pointer, sizeof problem->pointer);
@@ -295,8 +296,8 @@ json_read(const char *text, size_t length, size_t nesting, struct json_problem *
     }
     document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (document == NULL) {
-        problem_at(problem, text, length, error.position < 0 ? 0 : (size_t)error.position,
-                error.text);
+        problem_at(
+                problem, text, length, error.position < 0 ? 0 : (size_t)error.position, error.text);
         return NULL;
     }
     return (struct json *)(void *)document;
@@ -398,7 +399,8 @@ json_each_member(const struct json *object,
     return true;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------
+ */
 
 char *
 json_indent(const char *text, size_t length, size_t *ret_length)

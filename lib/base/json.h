@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON read strictly: no duplicate key, no value beyond what C can hold, bounded nesting.  A value is
- * borrowed from its document.  Writers build text with struct str and str_add_json. */
+ * JSON read strictly: no duplicate key, no value beyond what C can hold, bounded nesting.  A value
+ * is borrowed from its document.  Writers build text with struct str and str_add_json. */
 #ifndef ABX_BASE_JSON_H
 #define ABX_BASE_JSON_H
 
@@ -10,8 +10,15 @@
 
 struct json; /* one value; the document is its outermost one */
 
-enum json_kind { JSON_KIND_NULL, JSON_KIND_BOOL, JSON_KIND_INTEGER, JSON_KIND_REAL, JSON_KIND_TEXT,
-    JSON_KIND_ARRAY, JSON_KIND_OBJECT };
+enum json_kind {
+    JSON_KIND_NULL,
+    JSON_KIND_BOOL,
+    JSON_KIND_INTEGER,
+    JSON_KIND_REAL,
+    JSON_KIND_TEXT,
+    JSON_KIND_ARRAY,
+    JSON_KIND_OBJECT
+};
 
 /* A place in a document. */
 struct json_place {
@@ -25,15 +32,16 @@ struct json_problem {
 };
 
 /* Reads a document whose outermost value is an array or an object.  NULL: `problem` says why. */
-struct json *json_read(const char *text, size_t length, size_t nesting, struct json_problem *problem);
+struct json *json_read(
+        const char *text, size_t length, size_t nesting, struct json_problem *problem);
 void json_free(struct json *document);
 
 enum json_kind json_kind_of(const struct json *value);
 const char *json_kind_name(enum json_kind kind); /* "a string", "an array", ... */
-bool json_truth(const struct json *value);       /* of a boolean */
-int64_t json_number(const struct json *value);   /* of an integer */
+bool json_truth(const struct json *value); /* of a boolean */
+int64_t json_number(const struct json *value); /* of an integer */
 const char *json_text(const struct json *value); /* of a string: no NUL inside */
-size_t json_count(const struct json *value);     /* elements or members; else 0 */
+size_t json_count(const struct json *value); /* elements or members; else 0 */
 const struct json *json_element(const struct json *array, size_t i);
 const struct json *json_member(const struct json *object, const char *key); /* NULL: it has none */
 /* Calls `fn` for the members in the order of the document until it returns false. */

@@ -2,9 +2,10 @@
  * Inside lib/linux only: one notified system call, and what a handler may do with it.
  *
  * A handler runs on the loop's thread first.  It must not block there: where it might, it returns
- * CALL_WORKER and is run again, from its start, on a worker (call->on_worker).  Where the broker says
- * ASK it returns CALL_HOLD and is run again when the answer is ALLOW; call_decide then allows exactly
- * what was asked.  So a handler keeps nothing between its runs and reads the caller's memory anew. */
+ * CALL_WORKER and is run again, from its start, on a worker (call->on_worker).  Where the broker
+ * says ASK it returns CALL_HOLD and is run again when the answer is ALLOW; call_decide then allows
+ * exactly what was asked.  So a handler keeps nothing between its runs and reads the caller's
+ * memory anew. */
 #ifndef ABX_LINUX_CALL_H
 #define ABX_LINUX_CALL_H
 
@@ -12,10 +13,11 @@
 
 enum call_result {
     CALL_CONTINUE, /* the kernel does it: only what the kernel layers confine */
-    CALL_REPLY,    /* answered with call->error (errno), or call->value if that is 0 */
-    CALL_SENT,     /* the handler answered it itself, or the caller is gone */
-    CALL_HOLD,     /* asked: call_decide said ASK */
-    CALL_WORKER    /* would block: run the handler again on a worker */
+    CALL_REPLY, /* answered with call->error (errno), or call->value if that is 0 */
+    CALL_SENT, /* the handler answered it itself, or the caller is gone */
+    CALL_HOLD, /* asked: call_decide said ASK */
+    CALL_WORKER, /* would block: run the handler again on a worker */
+    CALL_LATER /* busy (a leased file): run the handler again in a while */
 };
 
 #define CALL_GRANTS 2u /* questions one call can have: a rename has two names */
@@ -24,7 +26,7 @@ enum call_result {
 struct call_grant {
     uint32_t request, access, port;
     char *target;
-    int object;      /* O_PATH of what was shown, so that its inode number is not given away; or -1 */
+    int object; /* O_PATH of what was shown, so that its inode number is not given away; or -1 */
     uint64_t ticket;
     bool granted;
 };
@@ -34,16 +36,21 @@ struct call {
     struct notify *notify;
     uint64_t command;
     int listener;
-    uint64_t id;      /* of the notification */
-    int32_t pid;      /* the calling thread, as the host sees it */
-    int32_t nr;       /* __NR_* */
+    uint64_t id; /* of the notification */
+    int32_t pid; /* the calling thread, as the host sees it */
+    int32_t nr; /* __NR_* */
     uint64_t args[6];
-    bool on_worker;   /* may block */
-    int error;        /* the answer, with CALL_REPLY */
+    bool on_worker; /* may block */
+    int error; /* the answer, with CALL_REPLY */
     int64_t value;
     struct call_grant grants[CALL_GRANTS];
     uint32_t n_grants;
+    bool is_kept; /* notify.c's: on the heap, and in which list */
+    bool is_later;
+    struct call *next;
 };
+
+typedef enum call_result (*call_handler)(struct call *call);
 
 /* ---- the caller's memory and descriptors ---- */
 /* Whether the caller still waits for this very answer: after reading its memory or /proc, before
@@ -65,15 +72,17 @@ enum call_result call_return_fd(struct call *call, int fd, bool cloexec);
 /* EACCES and an event for arguments that cannot be read. */
 enum call_result call_unreadable(struct call *call, const char *verb);
 
+void call_done(struct call *call); /* what its grants own */
+
 /* ---- asking and telling ---- */
-/* The broker's verdict.  `object`: an O_PATH descriptor of what the act is about (lent), or -1; on ASK
- * it is remembered, and an ALLOW counts for the same object only. */
+/* The broker's verdict.  `object`: an O_PATH descriptor of what the act is about (lent), or -1; on
+ * ASK it is remembered, and an ALLOW counts for the same object only. */
 abx_verdict call_decide(struct call *call, const struct act *act, int object);
 /* `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE. */
 void call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
         const char *reason, const char *alternative);
 /* A system call that no box may make: EPERM and an event "boundary:NAME". */
-enum call_result call_refuse(struct call *call, const char *name, const char *reason,
-        const char *alternative);
+enum call_result call_refuse(
+        struct call *call, const char *name, const char *reason, const char *alternative);
 
 #endif

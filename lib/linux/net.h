@@ -5,8 +5,8 @@
 
 #include "linux/call.h"
 
-/* socket, socketpair, connect, bind, listen, sendto, sendmsg, sendmmsg: whichever the filter notifies.  Loop
- * thread or worker. */
+/* socket, socketpair, connect, bind, listen, sendto, sendmsg, sendmmsg: whichever the filter
+ * notifies.  Loop thread or worker. */
 enum call_result net_handle(struct call *call);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Answers the notified system calls of one command: decodes, resolves paths inside the box, asks the
- * broker, lets go on what the kernel layers decide, and does the rest on the caller's behalf. */
+ * Answers the notified system calls of one command: decodes, resolves paths inside the box, asks
+ * the broker, lets go on what the kernel layers decide, and does the rest on the caller's behalf.
+ */
 #ifndef ABX_LINUX_NOTIFY_H
 #define ABX_LINUX_NOTIFY_H
 
@@ -8,13 +9,13 @@
 
 /* Takes the listener.  Loop thread. */
 struct notify *notify_new(struct boundary *boundary, uint64_t command, int listener);
-/* Pending calls get EACCES or are gone.  Returns at once; what its workers still do ends by itself, at
- * the latest in notify_close. Loop thread. */
+/* Pending calls get EACCES or are gone.  Returns at once; what its workers still do ends by itself,
+ * at the latest in notify_close. Loop thread. */
 void notify_free(struct notify *notify);
 /* Loop thread: calls held under this ticket go on or fail. */
 void notify_answer(struct notify *notify, uint64_t ticket, abx_verdict verdict);
-/* Frees what the listeners of a box share (its workers); after the last notify_free of the box.  Loop
- * thread. */
+/* Frees what the listeners of a box share (its workers); after the last notify_free of the box.
+ * Loop thread. */
 void notify_close(struct boundary *boundary);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside lib/linux only: what a path that a process of the box spelled leads to, as a path of the box
- * and as descriptors in it. */
+ * Inside lib/linux only: what a path that a process of the box spelled leads to, as a path of the
+ * box and as descriptors in it. */
 #ifndef ABX_LINUX_RESOLVE_H
 #define ABX_LINUX_RESOLVE_H
 
@@ -10,36 +10,54 @@
 #include <sys/stat.h>
 
 struct resolved {
-    char path[PATH_MAX];  /* canonical, absolute, in the box: of the object; if there is none, of the
-                             parent and the name */
+    char path[PATH_MAX]; /* canonical, absolute, in the box: of the object; if there is none, of the
+                            parent and the name.  Valid after resolved_path. */
     char asked[PATH_MAX]; /* as spelled */
-    int parent;           /* O_PATH of the directory that holds the name, in the box; -1: none */
-    char name[NAME_MAX + 1]; /* last component of path; "" with "/" */
-    int object;           /* O_PATH of what stands there, or -1 */
-    struct stat stat;     /* of the object */
-    bool is_magic;        /* spelled through /proc or /dev/fd of the caller: its own objects */
-    bool trailing_slash;
+    char name[NAME_MAX + 1]; /* last component as looked up in parent */
+    int parent; /* O_PATH of the directory that holds the name, in the box; -1: not needed */
+    int object; /* O_PATH of what stands there, or -1 */
+    struct statx stat; /* of the object */
+    bool has_path;
+    bool needs_directory; /* spelled with a trailing slash */
 };
-#define RESOLVED_NONE                                                                              \
-    (struct resolved)                                                                              \
-    {                                                                                              \
-        .parent = -1, .object = -1                                                                 \
-    }
 
 enum resolve_how {
-    RESOLVE_LINK = 1,   /* a last symbolic link is the object itself */
-    RESOLVE_EMPTY = 2   /* an empty path is the descriptor (AT_EMPTY_PATH) */
+    RESOLVE_FOLLOW =
+            0, /* to the object, over a last symbolic link; parent only if there is no object */
+    RESOLVE_NAME = 1, /* the name itself: parent is set, the object may be a symbolic link */
+    RESOLVE_EMPTY = 2, /* an empty path is the descriptor itself (AT_EMPTY_PATH) */
+    RESOLVE_CREATE = 4 /* to the object, which probably does not exist yet */
 };
 
-/* Reads and resolves the path at `address` relative to the caller's descriptor `dirfd` (or AT_FDCWD).
- * 0, -EAGAIN (would block: go to a worker; never on one), or -errno for the caller: -EFAULT, -ENOENT (of a parent),
- * -ENOTDIR, -ELOOP, -EACCES (memory unreadable)... A missing last component is no error. */
+/* Reads and resolves the path at `address` relative to the caller's descriptor `dirfd` (or
+ * AT_FDCWD). 0, -EAGAIN (would block; never on a worker), -ESRCH (the caller is gone),
+ * -EKEYREJECTED (its memory may not be read), or -errno as the caller would get.  A missing last
+ * component is no error. */
 int resolve_path(struct call *call, int dirfd, uint64_t address, unsigned int how,
         struct resolved *resolved);
+/* The same for what a descriptor of the caller (or its cwd) is. */
+int resolve_fd(struct call *call, int number, struct resolved *resolved);
+/* Fills path. 0 or -errno. */
+int resolved_path(struct call *call, struct resolved *resolved);
+void resolved_init(struct resolved *resolved);
 void resolved_done(struct resolved *resolved);
 
-/* The host-side directory that is the same as resolved->parent, by device and inode; or -errno, -EXDEV
- * if the box has something else there.  Creating through it is not confined by the box's mounts. */
-int resolve_host_parent(const struct call *call, const struct resolved *resolved);
+/* Whether the box may write through the mount that fd is on: then the kernel confines what is done.
+ */
+bool resolve_is_writable(const struct call *call, int fd);
+/* Host-side O_PATH descriptors of what is the same, by device and inode, in the host's own mounts:
+ * the directory that holds resolved's name, and the object.  -errno; -EXDEV: the box has something
+ * else there.  What is done through them is not confined by the box's mounts.  Workers only. */
+int resolve_host_parent(struct call *call, struct resolved *resolved);
+int resolve_host_object(struct call *call, struct resolved *resolved);
+
+/* The devices of the box's mounts whose look-ups may block for long or are served by this very
+ * thread. */
+struct slow_devices {
+    uint64_t devices[64];
+    unsigned int count;
+    bool all; /* could not be told, or too many */
+};
+void slow_devices_read(struct slow_devices *slow, int32_t init_pid);
 
 #endif

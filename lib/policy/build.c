@@ -58,7 +58,8 @@ add_default_env(abx_policy_builder *builder, const char *name, const char *value
 {
     struct fail taken;
 
-    return builder_add_env(builder, name, value, &taken) == ABX_ERR_NOMEM ? fail_nomem(fail) : ABX_OK;
+    return builder_add_env(builder, name, value, &taken) == ABX_ERR_NOMEM ? fail_nomem(fail)
+                                                                          : ABX_OK;
 }
 
 /* "NAME=value" for all that is set. */
@@ -107,9 +108,9 @@ finish_environment(abx_policy_builder *builder, struct fail *fail)
     if (r >= 0) {
         r = keep_pairs(builder, fail);
     }
-    return r >= 0 && passes
-            ? keep_texts(builder->layer, &builder->env_pass, &builder->layer->settings.env_pass, fail)
-            : r;
+    return r >= 0 && passes ? keep_texts(builder->layer, &builder->env_pass,
+                                      &builder->layer->settings.env_pass, fail)
+                            : r;
 }
 
 static abx_status
@@ -151,6 +152,17 @@ finish_inputs(abx_policy_builder *builder, struct fail *fail)
     return r;
 }
 
+/* What was put in is there to be read. */
+static abx_status
+allow_inputs(abx_policy_builder *builder, struct fail *fail)
+{
+    static const struct entry_texts texts = { .id = "inputs", .origin = ORIGIN_PROFILE };
+
+    return builder->inputs.count == 0 ? ABX_OK
+                                      : builder_add_path(builder, "${inputs}", ABX_ACCESS_READ,
+                                                ABX_VERDICT_ALLOW, &texts, fail);
+}
+
 static abx_status
 finish_protection(abx_policy_builder *builder, struct fail *fail)
 {
@@ -188,8 +200,8 @@ finish_settings(abx_policy_builder *builder, struct fail *fail)
         r = keep_texts(layer, &builder->decoys, &settings->decoys, fail);
     }
     if (r >= 0) {
-        r = keep_copy(layer, variable_get(&builder->variables, "workspace"), &settings->workspace,
-                fail);
+        r = keep_copy(
+                layer, variable_get(&builder->variables, "workspace"), &settings->workspace, fail);
     }
     if (r >= 0) {
         r = keep_copy(layer, variable_get(&builder->variables, "home"), &settings->home, fail);
@@ -238,7 +250,8 @@ check_strict(const struct layer *layer, struct fail *fail)
     for (size_t i = 1; i < n; i++) {
         if (compare_subjects(&sorted[i - 1], &sorted[i]) == 0) {
             return fail_set(fail, ABX_ERR_POLICY, 0, "policy:strict",
-                    "strict: '%s' and '%s' are rules for the same '%s'; one of them can never match",
+                    "strict: '%s' and '%s' are rules for the same '%s'; one of them can never "
+                    "match",
                     sorted[i - 1]->id, sorted[i]->id,
                     sorted[i]->pattern == NULL ? "" : sorted[i]->pattern);
         }
@@ -252,8 +265,8 @@ check_whole(const abx_policy_builder *builder, struct fail *fail)
 {
     const struct layer *layer = builder->layer;
 
-    if (layer->settings.network == NETWORK_HOST
-            && !builder_is_weakened(builder, ABX_WEAKEN_HOST_NETWORK)) {
+    if (layer->settings.network == NETWORK_HOST &&
+            !builder_is_weakened(builder, ABX_WEAKEN_HOST_NETWORK)) {
         fail_set(fail, ABX_ERR_POLICY, 0, "policy:/network/mode",
                 "the network mode 'host' is no boundary, and nothing weakens the policy");
         fail_remedy(fail, "add { \"what\": \"host-network\", \"reason\": ... } to weaken");
@@ -273,6 +286,9 @@ builder_finish_layer(abx_policy_builder *builder, struct layer **ret_layer, stru
     }
     if (r >= 0) {
         r = check_whole(builder, fail);
+    }
+    if (r >= 0) {
+        r = allow_inputs(builder, fail);
     }
     if (r >= 0) {
         r = finish_settings(builder, fail);

@@ -139,18 +139,18 @@ is_word(const char *name)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     size_t length = strlen(name);
 
-    return length > 0 && length <= 128 && strchr(letters, name[0]) != NULL
-            && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
-            == length;
+    return length > 0 && length <= 128 && strchr(letters, name[0]) != NULL &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") ==
+                   length;
 }
 
 abx_status
-builder_set_variable(abx_policy_builder *builder, const char *name, const char *value,
-        struct fail *fail)
+builder_set_variable(
+        abx_policy_builder *builder, const char *name, const char *value, struct fail *fail)
 {
     const char *present = variable_get(&builder->variables, name);
-    bool is_directory = strcmp(name, "home") == 0 || strcmp(name, "workspace") == 0
-            || strcmp(name, "output") == 0;
+    bool is_directory = strcmp(name, "home") == 0 || strcmp(name, "workspace") == 0 ||
+                        strcmp(name, "output") == 0;
     AUTO(freep) char *path = NULL;
 
     if (!is_word(name)) {
@@ -174,8 +174,8 @@ builder_set_variable(abx_policy_builder *builder, const char *name, const char *
     }
     if (present != NULL) {
         return strcmp(present, value) == 0
-                ? ABX_OK
-                : wrong(fail, "the variable '%s' is '%s' already", name, present);
+                       ? ABX_OK
+                       : wrong(fail, "the variable '%s' is '%s' already", name, present);
     }
     return add_variable(&builder->variables, name, value, fail);
 }
@@ -183,12 +183,11 @@ builder_set_variable(abx_policy_builder *builder, const char *name, const char *
 static bool
 same_subject(const struct rule *a, const struct rule *b)
 {
-    return a->kind == b->kind && a->access == b->access
-            && (a->kind == ABX_REQUEST_CONNECT || a->is_literal == b->is_literal)
-            && a->opens_private == b->opens_private && a->port_first == b->port_first
-            && a->port_last == b->port_last
-            && strcmp(a->pattern == NULL ? "" : a->pattern, b->pattern == NULL ? "" : b->pattern)
-            == 0;
+    return a->kind == b->kind && a->access == b->access &&
+           (a->kind == ABX_REQUEST_CONNECT || a->is_literal == b->is_literal) &&
+           a->opens_private == b->opens_private && a->port_first == b->port_first &&
+           a->port_last == b->port_last &&
+           strcmp(a->pattern == NULL ? "" : a->pattern, b->pattern == NULL ? "" : b->pattern) == 0;
 }
 
 static bool
@@ -197,7 +196,7 @@ is_replaced(const struct layer *layer, const struct rule *rule)
     for (size_t i = 0; rule->origin != ORIGIN_OWN && i < layer->rules.count; i++) {
         const struct rule *own = vec_at(&layer->rules, struct rule, i);
 
-        if (own->origin == ORIGIN_OWN && same_subject(own, rule)) {
+        if (same_subject(own, rule)) {
             return true;
         }
     }
@@ -225,8 +224,8 @@ add_rule(abx_policy_builder *builder, struct rule *rule, const struct entry_text
 
 /* A pattern in an allow would open what nobody has looked at; exec patterns no backend enforces. */
 static abx_status
-check_pattern(const char *text, const char *path, uint32_t access, abx_verdict verdict,
-        struct fail *fail)
+check_pattern(
+        const char *text, const char *path, uint32_t access, abx_verdict verdict, struct fail *fail)
 {
     size_t length = strlen(path);
 
@@ -237,11 +236,12 @@ check_pattern(const char *text, const char *path, uint32_t access, abx_verdict v
         return ABX_OK;
     }
     wrong(fail, "'%s' is a pattern; patterns may stand in deny and ask, and in no allow", text);
-    if (length > 3 && strcmp(path + length - 3, "/**") == 0
-            && path_pattern_is_literal(path) == false && strcspn(path, "*?[") == length - 2) {
+    if (length > 3 && strcmp(path + length - 3, "/**") == 0 &&
+            path_pattern_is_literal(path) == false && strcspn(path, "*?[") == length - 2) {
         fail_remedy(fail, "write '%.*s': what lies below is included", (int)length - 3, path);
     } else {
-        fail_remedy(fail, "name the directory, or put a backslash before * ? [ if they are literal");
+        fail_remedy(
+                fail, "name the directory, or put a backslash before * ? [ if they are literal");
     }
     return fail->status;
 }
@@ -252,8 +252,8 @@ builder_add_path(abx_policy_builder *builder, const char *path, uint32_t access,
 {
     AUTO(freep) char *pattern = NULL;
     struct rule rule = { .kind = ABX_REQUEST_PATH, .access = access, .verdict = verdict };
-    abx_status r = variable_path(&builder->variables, path, texts->literal, &pattern,
-            &rule.is_literal, fail);
+    abx_status r = variable_path(
+            &builder->variables, path, texts->literal, &pattern, &rule.is_literal, fail);
 
     if (r >= 0 && !rule.is_literal) {
         r = check_pattern(path, pattern, access, verdict, fail);
@@ -289,8 +289,10 @@ builder_add_host(abx_policy_builder *builder, const char *host, uint32_t port_fi
         uint32_t port_last, abx_verdict verdict, const struct entry_texts *texts, struct fail *fail)
 {
     AUTO(freep) char *pattern = NULL;
-    struct rule rule = { .kind = ABX_REQUEST_CONNECT, .verdict = verdict,
-        .port_first = port_first, .port_last = port_last };
+    struct rule rule = { .kind = ABX_REQUEST_CONNECT,
+        .verdict = verdict,
+        .port_first = port_first,
+        .port_last = port_last };
 
     if (check_ports(port_first, port_last, fail) < 0) {
         return fail->status;
@@ -312,8 +314,11 @@ builder_add_private(abx_policy_builder *builder, const char *range, uint32_t por
         uint32_t port_last, const struct entry_texts *texts, struct fail *fail)
 {
     AUTO(freep) char *pattern = NULL;
-    struct rule rule = { .kind = ABX_REQUEST_CONNECT, .verdict = ABX_VERDICT_ALLOW,
-        .port_first = port_first, .port_last = port_last, .opens_private = true };
+    struct rule rule = { .kind = ABX_REQUEST_CONNECT,
+        .verdict = ABX_VERDICT_ALLOW,
+        .port_first = port_first,
+        .port_last = port_last,
+        .opens_private = true };
 
     if (check_ports(port_first, port_last, fail) < 0) {
         return fail->status;
@@ -327,8 +332,8 @@ builder_add_private(abx_policy_builder *builder, const char *range, uint32_t por
         fail_remedy(fail, "list the name in allow, and the address it has in private");
         return fail->status;
     }
-    if (strncmp(pattern, "127.", 4) == 0 || strcmp(pattern, "::1") == 0
-            || strcmp(pattern, "::1/128") == 0) {
+    if (strncmp(pattern, "127.", 4) == 0 || strcmp(pattern, "::1") == 0 ||
+            strcmp(pattern, "::1/128") == 0) {
         wrong(fail, "'%s' is the loopback of the host", range);
         fail_remedy(fail, "list the port in host_loopback");
         return fail->status;
@@ -344,8 +349,11 @@ builder_add_loopback(abx_policy_builder *builder, uint32_t port_first, uint32_t 
         const struct entry_texts *texts, struct fail *fail)
 {
     static char ipv4[] = "127.0.0.0/8", ipv6[] = "::1";
-    struct rule rule = { .kind = ABX_REQUEST_CONNECT, .verdict = ABX_VERDICT_ALLOW,
-        .port_first = port_first, .port_last = port_last, .opens_private = true };
+    struct rule rule = { .kind = ABX_REQUEST_CONNECT,
+        .verdict = ABX_VERDICT_ALLOW,
+        .port_first = port_first,
+        .port_last = port_last,
+        .opens_private = true };
     abx_status r = check_ports(port_first, port_last, fail);
 
     if (r < 0) {
@@ -366,8 +374,10 @@ abx_status
 builder_add_listen(abx_policy_builder *builder, uint32_t port_first, uint32_t port_last,
         const struct entry_texts *texts, struct fail *fail)
 {
-    struct rule rule = { .kind = ABX_REQUEST_LISTEN, .verdict = ABX_VERDICT_ALLOW,
-        .port_first = port_first, .port_last = port_last };
+    struct rule rule = { .kind = ABX_REQUEST_LISTEN,
+        .verdict = ABX_VERDICT_ALLOW,
+        .port_first = port_first,
+        .port_last = port_last };
 
     if (check_ports(port_first, port_last, fail) < 0) {
         return fail->status;
@@ -381,16 +391,17 @@ builder_add_socket(abx_policy_builder *builder, const char *path, const struct e
         struct fail *fail)
 {
     AUTO(freep) char *pattern = NULL;
-    struct rule rule = { .kind = ABX_REQUEST_SOCKET, .verdict = ABX_VERDICT_ALLOW,
-        .is_literal = true };
+    struct rule rule = {
+        .kind = ABX_REQUEST_SOCKET, .verdict = ABX_VERDICT_ALLOW, .is_literal = true
+    };
     abx_status r = ABX_OK;
 
     if (path[0] == '@' && path[1] != '\0') {
         pattern = strdup(path);
         r = pattern == NULL ? fail_nomem(fail) : ABX_OK;
     } else {
-        r = variable_path(&builder->variables, path, texts->literal, &pattern, &rule.is_literal,
-                fail);
+        r = variable_path(
+                &builder->variables, path, texts->literal, &pattern, &rule.is_literal, fail);
         if (r >= 0 && !rule.is_literal) {
             r = wrong(fail, "'%s' is a pattern; sockets are named one by one", path);
         }
@@ -415,8 +426,7 @@ is_passed(const abx_policy_builder *builder, const char *name)
 }
 
 abx_status
-builder_add_env(abx_policy_builder *builder, const char *name, const char *value,
-        struct fail *fail)
+builder_add_env(abx_policy_builder *builder, const char *name, const char *value, struct fail *fail)
 {
     const char *present = NULL;
 
@@ -438,8 +448,9 @@ builder_add_env(abx_policy_builder *builder, const char *name, const char *value
         return wrong(fail, "'%s' is passed; it cannot be set too", name);
     }
     if (present != NULL) {
-        return strcmp(present, value) == 0 ? ABX_OK
-                                           : wrong(fail, "'%s' is set to '%s' already", name, present);
+        return strcmp(present, value) == 0
+                       ? ABX_OK
+                       : wrong(fail, "'%s' is set to '%s' already", name, present);
     }
     return add_variable(&builder->env_set, name, value, fail);
 }
@@ -456,7 +467,8 @@ is_relative_name(const char *name)
     }
     for (;;) {
         length = strcspn(p, "/");
-        if (length == 0 || (length == 1 && p[0] == '.') || (length == 2 && strncmp(p, "..", 2) == 0)) {
+        if (length == 0 || (length == 1 && p[0] == '.') ||
+                (length == 2 && strncmp(p, "..", 2) == 0)) {
             return false;
         }
         if (p[length] == '\0') {
@@ -543,8 +555,8 @@ builder_set_limit(abx_policy_builder *builder, uint32_t limit, uint64_t value, s
         return fail_set(fail, ABX_ERR_INVALID, 0, "", "there is no limit %u", limit);
     }
     if (value == 0 || value > INT64_MAX) {
-        return wrong(fail, "a limit goes from 1 to %lld; leave it out for none",
-                (long long)INT64_MAX);
+        return wrong(
+                fail, "a limit goes from 1 to %lld; leave it out for none", (long long)INT64_MAX);
     }
     builder->layer->settings.limits[limit] = value;
     return ABX_OK;
@@ -592,14 +604,14 @@ builder_is_weakened(const abx_policy_builder *builder, uint32_t what)
 }
 
 abx_status
-builder_explain(abx_policy_builder *builder, const char *reason, const char *instead,
-        struct fail *fail)
+builder_explain(
+        abx_policy_builder *builder, const char *reason, const char *instead, struct fail *fail)
 {
     struct vec *rules = &builder->layer->rules;
-    AUTO(freep) char *reason_copy =
-            reason == NULL ? NULL : text_escape(reason, strlen(reason), false);
-    AUTO(freep) char *instead_copy =
-            instead == NULL ? NULL : text_escape(instead, strlen(instead), false);
+    AUTO(freep)
+    char *reason_copy = reason == NULL ? NULL : text_escape(reason, strlen(reason), false);
+    AUTO(freep)
+    char *instead_copy = instead == NULL ? NULL : text_escape(instead, strlen(instead), false);
     struct rule *rule;
 
     if (rules->count == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside lib/policy and for api/policy.c: what a policy is while it is being made.  The parser and the
- * public setters add through these functions; a failure is told without its place, which the caller
- * knows. */
+ * Inside lib/policy and for api/policy.c: what a policy is while it is being made.  The parser and
+ * the public setters add through these functions; a failure is told without its place, which the
+ * caller knows. */
 #ifndef ABX_POLICY_BUILDER_H
 #define ABX_POLICY_BUILDER_H
 
@@ -33,19 +33,19 @@ enum given_bits {
 
 struct abx_policy_builder {
     atomic_uint references;
-    struct layer *layer;  /* rules go in as they come; NULL after build */
-    struct vec layers;    /* struct layer *: of a document with "layers", which stands alone */
+    struct layer *layer; /* rules go in as they come; NULL after build */
+    struct vec layers; /* struct layer *: of a document with "layers", which stands alone */
     struct vec variables; /* struct variable */
-    struct vec env_pass;  /* char * */
-    struct vec env_set;   /* struct variable */
-    struct vec inputs;    /* struct policy_input, strings owned */
-    struct vec decoys;    /* char * */
-    struct vec weakened;  /* struct weakening */
-    char *source;         /* name of the document that is merged next, or NULL */
+    struct vec env_pass; /* char * */
+    struct vec env_set; /* struct variable */
+    struct vec inputs; /* struct policy_input, strings owned */
+    struct vec decoys; /* char * */
+    struct vec weakened; /* struct weakening */
+    char *source; /* name of the document that is merged next, or NULL */
     uint32_t given;
     size_t n_documents, n_rules; /* merged and added so far, for ids */
     bool failed;
-    struct fail fail;     /* the first failure */
+    struct fail fail; /* the first failure */
 };
 
 /* What an entry says besides its name. */
@@ -59,14 +59,16 @@ struct entry_texts {
 abx_policy_builder *builder_new(struct fail *fail); /* without a profile */
 void builder_free(abx_policy_builder *builder);
 abx_status builder_set_profile(abx_policy_builder *builder, const char *name, struct fail *fail);
-abx_status builder_set_variable(abx_policy_builder *builder, const char *name, const char *value,
-        struct fail *fail);
-/* `access` is one bit.  A rule of a profile is left out where an own one has the same pattern and kind. */
+abx_status builder_set_variable(
+        abx_policy_builder *builder, const char *name, const char *value, struct fail *fail);
+/* `access` is one bit.  A rule of a profile is left out where an own one has the same pattern and
+ * kind. */
 abx_status builder_add_path(abx_policy_builder *builder, const char *path, uint32_t access,
         abx_verdict verdict, const struct entry_texts *texts, struct fail *fail);
 /* Ports 0 to 0 are the default ones. */
 abx_status builder_add_host(abx_policy_builder *builder, const char *host, uint32_t port_first,
-        uint32_t port_last, abx_verdict verdict, const struct entry_texts *texts, struct fail *fail);
+        uint32_t port_last, abx_verdict verdict, const struct entry_texts *texts,
+        struct fail *fail);
 /* An address range of `network.private`. */
 abx_status builder_add_private(abx_policy_builder *builder, const char *range, uint32_t port_first,
         uint32_t port_last, const struct entry_texts *texts, struct fail *fail);
@@ -77,33 +79,33 @@ abx_status builder_add_listen(abx_policy_builder *builder, uint32_t port_first, 
 abx_status builder_add_socket(abx_policy_builder *builder, const char *path,
         const struct entry_texts *texts, struct fail *fail);
 /* Value NULL passes the host's own. */
-abx_status builder_add_env(abx_policy_builder *builder, const char *name, const char *value,
-        struct fail *fail);
-abx_status builder_add_input(abx_policy_builder *builder, const char *from, const char *as,
-        struct fail *fail);
+abx_status builder_add_env(
+        abx_policy_builder *builder, const char *name, const char *value, struct fail *fail);
+abx_status builder_add_input(
+        abx_policy_builder *builder, const char *from, const char *as, struct fail *fail);
 abx_status builder_add_decoy(abx_policy_builder *builder, const char *path, struct fail *fail);
 abx_status builder_add_protected(abx_policy_builder *builder, const char *name, struct fail *fail);
-abx_status builder_set_limit(abx_policy_builder *builder, uint32_t limit, uint64_t value,
-        struct fail *fail);
-abx_status builder_weaken(abx_policy_builder *builder, uint32_t what, const char *reason,
-        struct fail *fail);
+abx_status builder_set_limit(
+        abx_policy_builder *builder, uint32_t limit, uint64_t value, struct fail *fail);
+abx_status builder_weaken(
+        abx_policy_builder *builder, uint32_t what, const char *reason, struct fail *fail);
 bool builder_is_weakened(const abx_policy_builder *builder, uint32_t what);
 /* Of the rule added last. */
-abx_status builder_explain(abx_policy_builder *builder, const char *reason, const char *instead,
-        struct fail *fail);
+abx_status builder_explain(
+        abx_policy_builder *builder, const char *reason, const char *instead, struct fail *fail);
 /* Empties the builder into a policy. */
 abx_status builder_build(abx_policy_builder *builder, abx_policy **ret_policy, struct fail *fail);
 
 /* build.c: the last step, also for the layers inside a document. */
-abx_status builder_finish_layer(abx_policy_builder *builder, struct layer **ret_layer,
-        struct fail *fail);
+abx_status builder_finish_layer(
+        abx_policy_builder *builder, struct layer **ret_layer, struct fail *fail);
 
 /* parse.c: `source` NULL is an unnamed document. */
 abx_status policy_parse(abx_policy_builder *builder, const char *source, const char *json,
         size_t length, struct fail *fail);
 /* A document of this library's own: its rules have `origin`, and ids that begin with `prefix`. */
-abx_status policy_parse_profile(abx_policy_builder *builder, const char *name, const char *json,
-        struct fail *fail);
+abx_status policy_parse_profile(
+        abx_policy_builder *builder, const char *name, const char *json, struct fail *fail);
 
 /* profile.c */
 struct profile {
@@ -115,14 +117,13 @@ const char *profile_nearest(const char *name); /* NULL: nothing is near */
 abx_status profile_apply(abx_policy_builder *builder, struct fail *fail);
 
 /* secrets.c: NULL-terminated. */
-const char *const *secret_paths(void);    /* as a policy spells them: "~/.ssh" */
+const char *const *secret_paths(void); /* as a policy spells them: "~/.ssh" */
 const char *const *protected_names(void); /* ".bashrc" */
-const char *const *passed_names(void);    /* environment taken from the host unless a policy says else */
 
 /* variables.c */
 const char *variable_get(const struct vec *variables, const char *name); /* NULL: not set */
-/* A path as a policy spells it, with `~`, variables, escapes: absolute and normalised; as a rule keeps it
- * (see struct rule) and whether it is a literal. */
+/* A path as a policy spells it, with `~`, variables, escapes: absolute and normalised; as a rule
+ * keeps it (see struct rule) and whether it is a literal. */
 abx_status variable_path(const struct vec *variables, const char *text, bool literal,
         char **ret_path, bool *ret_is_literal, struct fail *fail);
 /* The opposite: a spelling that variable_path reads back. Caller frees. */

@@ -218,6 +218,13 @@ combine_settings(abx_policy *policy)
             return false;
         }
     }
+    /* What no layer says. */
+    if (policy->settings.env_pass == NULL) {
+        policy->settings.env_pass = passed_names();
+    }
+    if (policy->settings.approval_timeout_ms == 0) {
+        policy->settings.approval_timeout_ms = APPROVAL_TIMEOUT_MS;
+    }
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The boundary in words: what a model is told before it starts, so that it need not find the walls by
- * running into them.  Text and markdown say the same; JSON has the same facts for programs.  Pure. */
+ * The boundary in words: what a model is told before it starts, so that it need not find the walls
+ * by running into them.  Text and markdown say the same; JSON has the same facts for programs.
+ * Pure. */
 #include "policy/builder.h"
 
 #include "base/mem.h"
@@ -63,9 +64,9 @@ is_told(const struct rule *rule, uint32_t kind, uint32_t access, abx_verdict ver
 {
     bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
 
-    return !rule->implied && !is_twin && rule->origin != ORIGIN_TWIN
-            && rule->origin != ORIGIN_PROTECT && rule->kind == kind
-            && rule->access == access && rule->verdict == verdict;
+    return !rule->implied && !is_twin && rule->origin != ORIGIN_TWIN &&
+           rule->origin != ORIGIN_PROTECT && rule->kind == kind && rule->access == access &&
+           rule->verdict == verdict;
 }
 
 static struct names
@@ -83,7 +84,8 @@ rules_of(const struct layer *layer, uint32_t kind, uint32_t access, abx_verdict 
     return names;
 }
 
-/* ---- text and markdown ------------------------------------------------------------------------ */
+/* ---- text and markdown ------------------------------------------------------------------------
+ */
 
 struct page {
     struct str out;
@@ -291,14 +293,16 @@ static void
 advice_lines(struct page *page, const abx_policy *policy)
 {
     line_start(page, "When something is denied");
-    str_add(&page->out, "the call fails at once with 'Permission denied' and the reason is reported "
-                        "with the result. It is the policy, no fault of the system: trying again or "
-                        "another way does not help. Use the alternative that the report names, or say "
-                        "what is needed and why\n");
+    str_add(&page->out,
+            "the call fails at once with 'Permission denied' and the reason is reported "
+            "with the result. It is the policy, no fault of the system: trying again or "
+            "another way does not help. Use the alternative that the report names, or say "
+            "what is needed and why\n");
     if (asks(policy)) {
         line_start(page, "When a person is asked");
         str_printf(&page->out,
-                "the call waits, up to %llu seconds; once granted it goes on by itself, and the command "
+                "the call waits, up to %llu seconds; once granted it goes on by itself, and the "
+                "command "
                 "need not be run again\n",
                 (unsigned long long)(policy->settings.approval_timeout_ms / 1000));
     }
@@ -314,8 +318,9 @@ describe_words(const abx_policy *policy, bool markdown, size_t *ret_length)
         const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
 
         if (policy->layers.count > 1) {
-            str_printf(&page.out, markdown ? "%sWhat **%s** allows (all of these count):\n\n"
-                                           : "%sWhat '%s' allows (all of these count):\n",
+            str_printf(&page.out,
+                    markdown ? "%sWhat **%s** allows (all of these count):\n\n"
+                             : "%sWhat '%s' allows (all of these count):\n",
                     i == 0 ? "" : "\n", layer->source);
         }
         file_lines(&page, layer);
@@ -330,7 +335,8 @@ describe_words(const abx_policy *policy, bool markdown, size_t *ret_length)
     return str_steal(&page.out, ret_length);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
 
 static void
 json_text_or_null(struct str *out, const char *text)
@@ -409,7 +415,9 @@ json_layer(struct str *out, const struct layer *layer)
         str_printf(out, ",\"network\":\"%s\"", modes[layer->settings.network]);
     }
     str_printf(out, ",\"git\":\"%s\",\"protected\":[",
-            layer->git_frozen ? "frozen" : layer->git_protected ? "meaning" : "off");
+            layer->git_frozen      ? "frozen"
+            : layer->git_protected ? "meaning"
+                                   : "off");
     for (size_t i = 0; i < layer->protect.count; i++) {
         str_add(out, i == 0 ? "" : ",");
         json_text_or_null(out, *vec_at(&layer->protect, char *, i));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The canonical text of a layer: everything spelled out (profile, secrets, protected names), so that
- * reading it again gives the same layer whatever this build's lists are.  It is what digest and
- * abx_policy_to_json are made of.  Pure. */
+ * The canonical text of a layer: everything spelled out (profile, secrets, protected names), so
+ * that reading it again gives the same layer whatever this build's lists are.  It is what digest
+ * and abx_policy_to_json are made of.  Pure. */
 #include "policy/builder.h"
 
 #include "base/json.h"
@@ -117,9 +117,10 @@ belongs(const struct rule *rule, const struct list *list)
 {
     bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
 
-    return !rule->implied && rule->origin != ORIGIN_PROTECT && rule->kind == list->kind && rule->access == list->access
-            && rule->verdict == list->verdict && rule->opens_private == list->opens_private
-            && !is_twin && (!rule->opens_private || is_ipv4_loopback(rule) == list->is_loopback);
+    return !rule->implied && rule->origin != ORIGIN_PROTECT && rule->kind == list->kind &&
+           rule->access == list->access && rule->verdict == list->verdict &&
+           rule->opens_private == list->opens_private && !is_twin &&
+           (!rule->opens_private || is_ipv4_loopback(rule) == list->is_loopback);
 }
 
 static void
@@ -163,24 +164,30 @@ emit_entry(struct str *out, const struct rule *rule, const struct list *list, si
     str_add(out, "}");
 }
 
+/* `present`: also if it is empty, since an empty section is an opinion. */
 static void
-emit_list(struct str *out, const struct layer *layer, const struct list *list)
+emit_list(struct str *out, const struct layer *layer, const struct list *list, bool present)
 {
     size_t n = 0;
 
+    if (present) {
+        key(out, list->name);
+        str_add(out, "[");
+    }
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
         if (!belongs(rule, list)) {
             continue;
         }
-        if (n == 0) {
+        if (!present) {
             key(out, list->name);
             str_add(out, "[");
+            present = true;
         }
         emit_entry(out, rule, list, n++);
     }
-    if (n > 0) {
+    if (present) {
         str_add(out, "]");
     }
 }
@@ -198,7 +205,7 @@ emit_access(struct str *out, const struct layer *layer, const char *name, const 
     key(out, name);
     str_add(out, "{");
     for (size_t i = 0; i < N_ELEMENTS(lists); i++) {
-        emit_list(out, layer, &lists[i]);
+        emit_list(out, layer, &lists[i], false);
     }
     str_add(out, "}");
 }
@@ -232,7 +239,9 @@ emit_protect(struct str *out, const struct layer *layer)
         escaped(out, *vec_at(&layer->protect, char *, i));
     }
     str_printf(out, "],\"git\":\"%s\"}",
-            layer->git_frozen ? "frozen" : layer->git_protected ? "meaning" : "off");
+            layer->git_frozen      ? "frozen"
+            : layer->git_protected ? "meaning"
+                                   : "off");
 }
 
 static void
@@ -287,10 +296,10 @@ emit_network(struct str *out, const struct layer *layer)
         text_member(out, "mode", modes[layer->settings.network]);
     }
     for (size_t i = 0; i < N_ELEMENTS(lists); i++) {
-        emit_list(out, layer, &lists[i]);
+        emit_list(out, layer, &lists[i], false);
     }
-    emit_list(out, layer, &listen);
-    emit_list(out, layer, &sockets);
+    emit_list(out, layer, &listen, layer->has_listen);
+    emit_list(out, layer, &sockets, layer->has_sockets);
     text_member(out, "upstream", layer->settings.upstream);
     str_add(out, "}");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a git configuration may not get from inside a box: one table of the keys with which git runs a
- * program or goes elsewhere.  Keys that stood there before, with the same values, may stay.  Pure. */
+ * What a git configuration may not get from inside a box: one table of the keys with which git runs
+ * a program or goes elsewhere.  Keys that stood there before, with the same values, may stay. Pure.
+ */
 #include "policy/git.h"
 
 #include "base/mem.h"
@@ -13,10 +14,11 @@
 #include <string.h>
 
 enum danger {
-    NEVER,           /* with any value */
-    UNLESS_BOOLEAN,  /* true and false only switch something of git's own */
-    IF_TRANSPORT,    /* the name of a remote, or a URL: not one that runs a helper or looks like an option */
-    IF_COMMAND,      /* "!command" */
+    NEVER, /* with any value */
+    UNLESS_BOOLEAN, /* true and false only switch something of git's own */
+    IF_TRANSPORT, /* the name of a remote, or a URL: not one that runs a helper or looks like an
+                     option */
+    IF_COMMAND, /* "!command" */
     UNLESS_SUBMODULE /* core.worktree: a submodule's may lead back into its tree */
 };
 
@@ -132,7 +134,8 @@ is_boolean(const char *value)
     return false;
 }
 
-/* `ext::sh -c ...`, `fd::17`, any other `helper::address`; an address or host that begins with a dash. */
+/* `ext::sh -c ...`, `fd::17`, any other `helper::address`; an address or host that begins with a
+ * dash. */
 static bool
 is_transport(const char *value)
 {
@@ -142,11 +145,12 @@ is_transport(const char *value)
         return false;
     }
     host = strstr(value, "://");
-    return value[0] == '-' || strstr(value, "::") == value + strcspn(value, ":/")
-            || (host != NULL && host[3] == '-') || strchr(value, '\n') != NULL;
+    return value[0] == '-' || strstr(value, "::") == value + strcspn(value, ":/") ||
+           (host != NULL && host[3] == '-') || strchr(value, '\n') != NULL;
 }
 
-/* The directory of `path` and a relative path joined, without ".." in it; false if it leaves "/". */
+/* The directory of `path` and a relative path joined, without ".." in it; false if it leaves "/".
+ */
 static bool
 join_lexically(const char *path, const char *relative, struct str *out)
 {
@@ -189,8 +193,8 @@ is_submodule_tree(const char *path, const char *value)
         return false;
     }
     work = (size_t)(modules - path);
-    return strncmp(tree.data, path, work) == 0 && tree.data[work] == '/'
-            && strncmp(tree.data + work, "/.git", 5) != 0;
+    return strncmp(tree.data, path, work) == 0 && tree.data[work] == '/' &&
+           strncmp(tree.data + work, "/.git", 5) != 0;
 }
 
 static bool
@@ -199,8 +203,8 @@ is_dangerous(const char *path, const struct git_setting *setting)
     for (size_t i = 0; i < N_ELEMENTS(dangers); i++) {
         const char *section = dangers[i].section, *key = dangers[i].key;
 
-        if ((section[0] != '*' && strcmp(section, setting->section) != 0)
-                || (key[0] != '*' && strcmp(key, setting->key) != 0)) {
+        if ((section[0] != '*' && strcmp(section, setting->section) != 0) ||
+                (key[0] != '*' && strcmp(key, setting->key) != 0)) {
             continue;
         }
         switch (dangers[i].danger) {
@@ -228,8 +232,8 @@ same_text(const char *a, const char *b)
 static bool
 same_key(const struct git_setting *a, const struct git_setting *b)
 {
-    return strcmp(a->section, b->section) == 0 && same_text(a->subsection, b->subsection)
-            && strcmp(a->key, b->key) == 0;
+    return strcmp(a->section, b->section) == 0 && same_text(a->subsection, b->subsection) &&
+           strcmp(a->key, b->key) == 0;
 }
 
 /* The next setting of a key from `i` on, or NULL. */
@@ -273,12 +277,14 @@ refuse(char *reason, size_t room, const struct git_setting *setting)
             setting->subsection == NULL ? "" : ".",
             setting->subsection == NULL ? "" : setting->subsection, setting->key);
     shown = text_escape(name, strlen(name), false);
-    snprintf(reason, room, "the git key '%s' can run a program or redirect git, and is new or changed",
+    snprintf(reason, room,
+            "the git key '%s' can run a program or redirect git, and is new or changed",
             shown == NULL ? "" : shown);
     return false;
 }
 
-/* Bounded although it looks through `before` for each: dangerous keys are few, or refused at once. */
+/* Bounded although it looks through `before` for each: dangerous keys are few, or refused at once.
+ */
 static bool
 check_settings(const char *path, const struct vec *before, const struct vec *after, char *reason,
         size_t room)
@@ -312,9 +318,11 @@ git_config_allows(const char *path, const char *before, size_t before_length, co
     return ok;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------
+ */
 
-/* A line that gives files to a driver: one of its words, maybe of a macro, is `filter=`, `diff=`, `merge=`. */
+/* A line that gives files to a driver: one of its words, maybe of a macro, is `filter=`, `diff=`,
+ * `merge=`. */
 static bool
 names_driver(const char *line, size_t length)
 {
@@ -364,11 +372,12 @@ git_attributes_allow(const char *before, size_t before_length, const char *after
         const char *end = memchr(after, '\n', after_length);
         size_t n = end == NULL ? after_length : (size_t)(end - after);
 
-        if (names_driver(after, n)
-                && (before == NULL || !has_line(before, before_length, after, n))) {
+        if (names_driver(after, n) &&
+                (before == NULL || !has_line(before, before_length, after, n))) {
             AUTO(freep) char *shown = text_escape(after, n < 80 ? n : 80, false);
 
-            snprintf(reason, reason_room, "a line of git attributes names a driver, and is new: '%s'",
+            snprintf(reason, reason_room,
+                    "a line of git attributes names a driver, and is new: '%s'",
                     shown == NULL ? "" : shown);
             return false;
         }

@@ -19,7 +19,8 @@ struct reader {
     struct vec *settings;
 };
 
-/* The next byte; a line end in place of "\r\n" and of the end, as git has it.  -1: nothing is left. */
+/* The next byte; a line end in place of "\r\n" and of the end, as git has it.  -1: nothing is left.
+ */
 static int
 take(struct reader *reader)
 {
@@ -126,8 +127,8 @@ read_section(struct reader *reader)
     if (!has_subsection) {
         free(steal_ptr(&reader->subsection));
     }
-    return c == ']' && reader->section != NULL && reader->section[0] != '\0'
-            && (!has_subsection || reader->subsection != NULL);
+    return c == ']' && reader->section != NULL && reader->section[0] != '\0' &&
+           (!has_subsection || reader->subsection != NULL);
 }
 
 /* One escape of a value; false for one that git does not know. */
@@ -209,12 +210,13 @@ add_setting(struct reader *reader, char *key, char *value)
 {
     struct git_setting setting = { .section = strdup(reader->section),
         .subsection = reader->subsection == NULL ? NULL : strdup(reader->subsection),
-        .key = key, .value = value };
-    struct git_setting *slot = setting.section == NULL
-                    || (reader->subsection != NULL && setting.subsection == NULL)
-                    || reader->settings->count >= SETTINGS_MAX
-            ? NULL
-            : vec_add(reader->settings);
+        .key = key,
+        .value = value };
+    struct git_setting *slot =
+            setting.section == NULL || (reader->subsection != NULL && setting.subsection == NULL) ||
+                            reader->settings->count >= SETTINGS_MAX
+                    ? NULL
+                    : vec_add(reader->settings);
 
     if (slot == NULL) {
         free(setting.section);

@@ -26,8 +26,8 @@ distance(const char *a, size_t a_length, const char *b, size_t b_length)
 
             best = above[k] + 1 < best ? above[k] + 1 : best;
             best = row[k - 1] + 1 < best ? row[k - 1] + 1 : best;
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1]
-                    && higher[k - 2] + 1 < best) {
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                    higher[k - 2] + 1 < best) {
                 best = higher[k - 2] + 1;
             }
             row[k] = best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The document as a whole: limits, reading, the top keys, layers, and what only the whole document can
- * tell.  Nothing in it is ever ignored.  One thread at a time per builder. */
+ * The document as a whole: limits, reading, the top keys, layers, and what only the whole document
+ * can tell.  Nothing in it is ever ignored.  One thread at a time per builder. */
 #include "policy/parse.h"
 
 #include <stdio.h>
@@ -67,8 +67,8 @@ parse_extends(struct parser *parser, const struct json *value, void *data)
 {
     const char *name;
 
-    return parse_text(parser, value, &name)
-            && parse_result(parser, builder_set_profile(parser->builder, name, parser->fail));
+    return parse_text(parser, value, &name) &&
+           parse_result(parser, builder_set_profile(parser->builder, name, parser->fail));
 }
 
 static bool
@@ -141,8 +141,8 @@ check_mode(struct parser *parser, const struct json *document)
     const abx_policy_builder *builder = parser->builder;
     const char *profile = builder->layer->profile;
     bool is_offline = builder->given & GIVEN_MODE
-            ? builder->layer->settings.network == NETWORK_NONE
-            : profile == NULL || profile_find(profile)->mode == NETWORK_NONE;
+                              ? builder->layer->settings.network == NETWORK_NONE
+                              : profile == NULL || profile_find(profile)->mode == NETWORK_NONE;
 
     if (is_offline && builder->given & GIVEN_NEEDS_NETWORK) {
         str_add(&parser->pointer, "/network");
@@ -150,8 +150,8 @@ check_mode(struct parser *parser, const struct json *document)
         fail_remedy(parser->fail, "add \"mode\": \"filtered\", or remove the rules");
         return false;
     }
-    if (builder->layer->settings.network == NETWORK_HOST
-            && !builder_is_weakened(builder, ABX_WEAKEN_HOST_NETWORK)) {
+    if (builder->layer->settings.network == NETWORK_HOST &&
+            !builder_is_weakened(builder, ABX_WEAKEN_HOST_NETWORK)) {
         str_add(&parser->pointer, "/network/mode");
         parse_wrong(parser, "the mode 'host' is no boundary, and nothing weakens the policy");
         fail_remedy(parser->fail, "add { \"what\": \"host-network\", \"reason\": ... } to weaken");
@@ -163,10 +163,10 @@ check_mode(struct parser *parser, const struct json *document)
 static bool
 parse_single(struct parser *parser, const struct json *document)
 {
-    return (parser->is_inner || parse_required(parser, document, "version"))
-            && parse_variables_first(parser, document)
-            && parse_object(parser, document, document_keys, N_ELEMENTS(document_keys), NULL)
-            && (parser->origin != ORIGIN_OWN || check_mode(parser, document));
+    return (parser->is_inner || parse_required(parser, document, "version")) &&
+           parse_variables_first(parser, document) &&
+           parse_object(parser, document, document_keys, N_ELEMENTS(document_keys), NULL) &&
+           (parser->origin != ORIGIN_OWN || check_mode(parser, document));
 }
 
 static bool
@@ -210,8 +210,8 @@ parse_layer(struct parser *parser, const struct json *value, void *data)
     }
     parser->builder = inner;
     parser->is_inner = true;
-    ok = parse_single(parser, value)
-            && parse_result(parser, builder_finish_layer(inner, &layer, parser->fail));
+    ok = parse_single(parser, value) &&
+         parse_result(parser, builder_finish_layer(inner, &layer, parser->fail));
     parser->is_inner = false;
     parser->builder = outer;
     return ok && add_layer(parser, layer);
@@ -232,8 +232,8 @@ parse_layers(struct parser *parser, const struct json *value, void *data)
 static bool
 is_untouched(const abx_policy_builder *builder)
 {
-    return builder->layer->rules.count == 0 && builder->layer->profile == NULL
-            && builder->given == 0 && builder->n_documents == 0 && builder->layers.count == 0;
+    return builder->layer->rules.count == 0 && builder->layer->profile == NULL &&
+           builder->given == 0 && builder->n_documents == 0 && builder->layers.count == 0;
 }
 
 static bool
@@ -250,14 +250,15 @@ parse_document(struct parser *parser, const struct json *document)
     }
     if (json_member(document, "layers") == NULL) {
         return parser->builder->layers.count == 0
-                ? parse_single(parser, document)
-                : parse_wrong(parser, "a document with layers stands alone, and one came before");
+                       ? parse_single(parser, document)
+                       : parse_wrong(parser,
+                                 "a document with layers stands alone, and one came before");
     }
     if (!is_untouched(parser->builder)) {
         return parse_wrong(parser, "a document with layers stands alone");
     }
-    return parse_required(parser, document, "version")
-            && parse_object(parser, document, layered_keys, N_ELEMENTS(layered_keys), NULL);
+    return parse_required(parser, document, "version") &&
+           parse_object(parser, document, layered_keys, N_ELEMENTS(layered_keys), NULL);
 }
 
 static abx_status
@@ -320,8 +321,13 @@ policy_parse(abx_policy_builder *builder, const char *source, const char *json, 
         struct fail *fail)
 {
     AUTO(freep) char *prefix = id_prefix(builder, source);
-    struct parser parser = { .builder = builder, .text = json, .length = length, .source = source,
-        .id_prefix = prefix, .origin = ORIGIN_OWN, .fail = fail };
+    struct parser parser = { .builder = builder,
+        .text = json,
+        .length = length,
+        .source = source,
+        .id_prefix = prefix,
+        .origin = ORIGIN_OWN,
+        .fail = fail };
     abx_status r;
 
     if (prefix == NULL) {
@@ -342,12 +348,17 @@ policy_parse(abx_policy_builder *builder, const char *source, const char *json, 
 }
 
 abx_status
-policy_parse_profile(abx_policy_builder *builder, const char *name, const char *json,
-        struct fail *fail)
+policy_parse_profile(
+        abx_policy_builder *builder, const char *name, const char *json, struct fail *fail)
 {
     char prefix[64], source[64];
-    struct parser parser = { .builder = builder, .text = json, .length = strlen(json),
-        .source = source, .id_prefix = prefix, .origin = ORIGIN_PROFILE, .fail = fail };
+    struct parser parser = { .builder = builder,
+        .text = json,
+        .length = strlen(json),
+        .source = source,
+        .id_prefix = prefix,
+        .origin = ORIGIN_PROFILE,
+        .fail = fail };
 
     snprintf(prefix, sizeof prefix, "%s:", name);
     snprintf(source, sizeof source, "profile '%s'", name);

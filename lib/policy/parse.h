@@ -14,7 +14,7 @@ struct parser {
     abx_policy_builder *builder;
     const char *text; /* the document, to find places again */
     size_t length;
-    const char *source;    /* for messages; NULL: unnamed */
+    const char *source; /* for messages; NULL: unnamed */
     const char *id_prefix; /* of rules without an id */
     enum rule_origin origin;
     bool is_inner; /* a layer inside a document */
@@ -53,10 +53,11 @@ bool parse_integer(struct parser *parser, const struct json *value, int64_t leas
 bool parse_choice(struct parser *parser, const struct json *value, const char *const *choices,
         size_t n_choices, size_t *ret_choice);
 /* 443, "443" or "3000-3999". */
-bool parse_ports(struct parser *parser, const struct json *value, uint32_t *ret_first,
-        uint32_t *ret_last);
+bool parse_ports(
+        struct parser *parser, const struct json *value, uint32_t *ret_first, uint32_t *ret_last);
 
-/* "example.com:443", "[fd00::/8]:443", "fd00::1"; without a port 0 to 0. `*ret_host` is to be freed. */
+/* "example.com:443", "[fd00::/8]:443", "fd00::1"; without a port 0 to 0. `*ret_host` is to be
+ * freed. */
 bool parse_host_port(const char *text, char **ret_host, uint32_t *ret_first, uint32_t *ret_last,
         struct fail *fail);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP rules, credentials and actions: read and checked like everything else, and then refused, since
- * this build has nothing that enforces them. */
+ * HTTP rules, credentials and actions: read and checked like everything else, and then refused,
+ * since this build has nothing that enforces them. */
 #include "policy/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of an object's required parts were there is asked of the object; values are only checked. */
+/* Which of an object's required parts were there is asked of the object; values are only checked.
+ */
 static bool
 any_text(struct parser *parser, const struct json *value, void *data)
 {
@@ -43,17 +44,19 @@ positive(struct parser *parser, const struct json *value, void *data)
 static bool
 word(struct parser *parser, const struct json *value, void *data)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char allowed[] =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const char *text;
 
     if (!parse_text(parser, value, &text)) {
         return false;
     }
-    return (strlen(text) <= 128 && strspn(text, allowed) == strlen(text))
-            || parse_wrong(parser, "'%.60s' is no name: letters, digits, '.', '-' and '_'", text);
+    return (strlen(text) <= 128 && strspn(text, allowed) == strlen(text)) ||
+           parse_wrong(parser, "'%.60s' is no name: letters, digits, '.', '-' and '_'", text);
 }
 
-/* ---- HTTP ------------------------------------------------------------------------------------- */
+/* ---- HTTP -------------------------------------------------------------------------------------
+ */
 
 static bool
 http_method(struct parser *parser, const struct json *value, void *data)
@@ -63,15 +66,15 @@ http_method(struct parser *parser, const struct json *value, void *data)
     if (!parse_text(parser, value, &text)) {
         return false;
     }
-    return (strlen(text) <= 32 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == strlen(text))
-            || parse_wrong(parser, "'%.40s' is no method: capital letters", text);
+    return (strlen(text) <= 32 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == strlen(text)) ||
+           parse_wrong(parser, "'%.40s' is no method: capital letters", text);
 }
 
 static bool
 http_methods(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, http_method, NULL)
-            && (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+    return parse_array(parser, value, http_method, NULL) &&
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
 }
 
 static bool
@@ -97,19 +100,20 @@ http_rule(struct parser *parser, const struct json *value, void *data)
         { "action", word },
     };
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL)
-            && parse_required(parser, value, "methods") && parse_required(parser, value, "path");
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
+           parse_required(parser, value, "methods") && parse_required(parser, value, "path");
 }
 
 bool
 parse_http(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, http_rule, NULL)
-            && (json_count(value) > 0 || parse_wrong(parser, "the list is empty"))
-            && parse_unsupported(parser, "HTTP rules are");
+    return parse_array(parser, value, http_rule, NULL) &&
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty")) &&
+           parse_unsupported(parser, "HTTP rules are");
 }
 
-/* ---- credentials ------------------------------------------------------------------------------ */
+/* ---- credentials ------------------------------------------------------------------------------
+ */
 
 static bool
 credential_env(struct parser *parser, const struct json *value, void *data)
@@ -120,9 +124,9 @@ credential_env(struct parser *parser, const struct json *value, void *data)
     if (!parse_text(parser, value, &text)) {
         return false;
     }
-    return (strlen(text) <= 128 && strspn(text, allowed) == strlen(text)
-                   && (text[0] < '0' || text[0] > '9'))
-            || parse_wrong(parser, "'%.60s' cannot name an environment variable", text);
+    return (strlen(text) <= 128 && strspn(text, allowed) == strlen(text) &&
+                   (text[0] < '0' || text[0] > '9')) ||
+           parse_wrong(parser, "'%.60s' cannot name an environment variable", text);
 }
 
 static bool
@@ -146,8 +150,8 @@ credential_host(struct parser *parser, const struct json *value, void *data)
 static bool
 credential_hosts(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, credential_host, NULL)
-            && (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+    return parse_array(parser, value, credential_host, NULL) &&
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
 }
 
 static bool
@@ -170,18 +174,19 @@ credential(struct parser *parser, const struct json *value, void *data)
         { "lease_s", positive },
     };
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL)
-            && parse_required(parser, value, "name") && parse_required(parser, value, "hosts");
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
+           parse_required(parser, value, "name") && parse_required(parser, value, "hosts");
 }
 
 bool
 parse_credentials(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, credential, NULL)
-            && (json_count(value) == 0 || parse_unsupported(parser, "credentials are"));
+    return parse_array(parser, value, credential, NULL) &&
+           (json_count(value) == 0 || parse_unsupported(parser, "credentials are"));
 }
 
-/* ---- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ----------------------------------------------------------------------------------
+ */
 
 static bool
 action_verdict(struct parser *parser, const struct json *value, void *data)
@@ -204,8 +209,8 @@ scope_name(struct parser *parser, const struct json *value, void *data)
 static bool
 action_scope(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, scope_name, NULL)
-            && (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+    return parse_array(parser, value, scope_name, NULL) &&
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
 }
 
 static bool
@@ -220,8 +225,8 @@ argument_type(struct parser *parser, const struct json *value, void *data)
 static bool
 argument_enum(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, any_text, NULL)
-            && (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+    return parse_array(parser, value, any_text, NULL) &&
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
 }
 
 static bool
@@ -243,8 +248,8 @@ argument(void *data, const char *name, const struct json *value)
         fail_nomem(parser->fail);
         return false;
     }
-    ok = parse_object(parser, value, keys, N_ELEMENTS(keys), NULL)
-            && parse_required(parser, value, "type");
+    ok = parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
+         parse_required(parser, value, "type");
     parser->pointer.length = length;
     parser->pointer.data[length] = '\0';
     return ok;
@@ -290,13 +295,13 @@ action(struct parser *parser, const struct json *value, void *data)
         { "instead", any_text },
     };
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL)
-            && parse_required(parser, value, "name") && parse_required(parser, value, "verdict");
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
+           parse_required(parser, value, "name") && parse_required(parser, value, "verdict");
 }
 
 bool
 parse_actions(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, action, NULL)
-            && (json_count(value) == 0 || parse_unsupported(parser, "actions are"));
+    return parse_array(parser, value, action, NULL) &&
+           (json_count(value) == 0 || parse_unsupported(parser, "actions are"));
 }

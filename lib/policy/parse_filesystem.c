@@ -19,10 +19,9 @@ path_rule(struct parser *parser, const struct json *value, void *data)
     struct entry_texts texts;
     AUTO(freep) char *id = NULL;
 
-    return parse_path_entry(parser, value, &entry) && parse_texts(parser, &entry, &texts, &id)
-            && parse_result(parser,
-                    builder_add_path(parser->builder, entry.name, list->access, list->verdict,
-                            &texts, parser->fail));
+    return parse_path_entry(parser, value, &entry) && parse_texts(parser, &entry, &texts, &id) &&
+           parse_result(parser, builder_add_path(parser->builder, entry.name, list->access,
+                                        list->verdict, &texts, parser->fail));
 }
 
 static bool
@@ -110,11 +109,11 @@ parse_input(struct parser *parser, const struct json *value, void *data)
     struct input input = { 0 };
     AUTO(freep) char *as = NULL;
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), &input)
-            && parse_required(parser, value, "from")
-            && (input.as == NULL
-                    || parse_result(parser, variable_unescape(input.as, &as, parser->fail)))
-            && parse_result(parser, builder_add_input(parser->builder, input.from, as, parser->fail));
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), &input) &&
+           parse_required(parser, value, "from") &&
+           (input.as == NULL ||
+                   parse_result(parser, variable_unescape(input.as, &as, parser->fail))) &&
+           parse_result(parser, builder_add_input(parser->builder, input.from, as, parser->fail));
 }
 
 static bool
@@ -128,8 +127,8 @@ parse_decoy(struct parser *parser, const struct json *value, void *data)
 {
     const char *path;
 
-    return parse_text(parser, value, &path)
-            && parse_result(parser, builder_add_decoy(parser->builder, path, parser->fail));
+    return parse_text(parser, value, &path) &&
+           parse_result(parser, builder_add_decoy(parser->builder, path, parser->fail));
 }
 
 static bool
@@ -156,9 +155,9 @@ protect_name(struct parser *parser, const struct json *value, void *data)
     const char *name;
     AUTO(freep) char *plain = NULL;
 
-    return parse_text(parser, value, &name)
-            && parse_result(parser, variable_unescape(name, &plain, parser->fail))
-            && parse_result(parser, builder_add_protected(parser->builder, plain, parser->fail));
+    return parse_text(parser, value, &name) &&
+           parse_result(parser, variable_unescape(name, &plain, parser->fail)) &&
+           parse_result(parser, builder_add_protected(parser->builder, plain, parser->fail));
 }
 
 static bool

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "network": the mode, hosts, private ranges, ports of the host's loopback, listening, unix sockets. */
+ * "network": the mode, hosts, private ranges, ports of the host's loopback, listening, unix
+ * sockets. */
 #include "policy/parse.h"
 
 #include <stdlib.h>
@@ -102,9 +103,9 @@ loopback_port(struct parser *parser, const struct json *value, void *data)
     AUTO(freep) char *id = NULL;
     uint32_t first, last;
 
-    return parse_ports(parser, value, &first, &last) && parse_texts(parser, &entry, &texts, &id)
-            && parse_result(parser,
-                    builder_add_loopback(parser->builder, first, last, &texts, parser->fail));
+    return parse_ports(parser, value, &first, &last) && parse_texts(parser, &entry, &texts, &id) &&
+           parse_result(parser,
+                   builder_add_loopback(parser->builder, first, last, &texts, parser->fail));
 }
 
 static bool
@@ -122,9 +123,9 @@ listen_port(struct parser *parser, const struct json *value, void *data)
     AUTO(freep) char *id = NULL;
     uint32_t first, last;
 
-    return parse_ports(parser, value, &first, &last) && parse_texts(parser, &entry, &texts, &id)
-            && parse_result(parser,
-                    builder_add_listen(parser->builder, first, last, &texts, parser->fail));
+    return parse_ports(parser, value, &first, &last) && parse_texts(parser, &entry, &texts, &id) &&
+           parse_result(
+                   parser, builder_add_listen(parser->builder, first, last, &texts, parser->fail));
 }
 
 static bool
@@ -141,9 +142,9 @@ socket_path(struct parser *parser, const struct json *value, void *data)
     struct entry_texts texts;
     AUTO(freep) char *id = NULL;
 
-    return parse_path_entry(parser, value, &entry) && parse_texts(parser, &entry, &texts, &id)
-            && parse_result(parser,
-                    builder_add_socket(parser->builder, entry.name, &texts, parser->fail));
+    return parse_path_entry(parser, value, &entry) && parse_texts(parser, &entry, &texts, &id) &&
+           parse_result(
+                   parser, builder_add_socket(parser->builder, entry.name, &texts, parser->fail));
 }
 
 static bool
@@ -164,9 +165,9 @@ parse_upstream(struct parser *parser, const struct json *value, void *data)
     if (!parse_text(parser, value, &text)) {
         return false;
     }
-    if (strcmp(text, "environment") != 0 && strcmp(text, "none") != 0
-            && strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0
-            && strncmp(text, "socks5://", 9) != 0) {
+    if (strcmp(text, "environment") != 0 && strcmp(text, "none") != 0 &&
+            strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0 &&
+            strncmp(text, "socks5://", 9) != 0) {
         return parse_wrong(parser,
                 "'%.100s' is none of environment, none, or a URL with http, https or socks5", text);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sections that are no rules: environment, limits, approvals, feedback, weaken, run_as, variables. */
+ * The sections that are no rules: environment, limits, approvals, feedback, weaken, run_as,
+ * variables. */
 #include "policy/parse.h"
 
 #include <stdlib.h>
@@ -10,8 +11,8 @@ pass_name(struct parser *parser, const struct json *value, void *data)
 {
     const char *name;
 
-    return parse_text(parser, value, &name)
-            && parse_result(parser, builder_add_env(parser->builder, name, NULL, parser->fail));
+    return parse_text(parser, value, &name) &&
+           parse_result(parser, builder_add_env(parser->builder, name, NULL, parser->fail));
 }
 
 static bool
@@ -24,8 +25,8 @@ environment_pass(struct parser *parser, const struct json *value, void *data)
 /* What is common to objects whose keys are free: each value is a string. */
 struct pairs {
     struct parser *parser;
-    abx_status (*add)(abx_policy_builder *builder, const char *name, const char *value,
-            struct fail *fail);
+    abx_status (*add)(
+            abx_policy_builder *builder, const char *name, const char *value, struct fail *fail);
 };
 
 static bool
@@ -42,9 +43,9 @@ parse_pair(void *data, const char *key, const struct json *value)
         fail_nomem(parser->fail);
         return false;
     }
-    ok = parse_kind(parser, value, JSON_KIND_TEXT)
-            && parse_result(parser, variable_unescape(json_text(value), &plain, parser->fail))
-            && parse_result(parser, pairs->add(parser->builder, key, plain, parser->fail));
+    ok = parse_kind(parser, value, JSON_KIND_TEXT) &&
+         parse_result(parser, variable_unescape(json_text(value), &plain, parser->fail)) &&
+         parse_result(parser, pairs->add(parser->builder, key, plain, parser->fail));
     parser->pointer.length = length;
     parser->pointer.data[length] = '\0';
     return ok;
@@ -55,8 +56,8 @@ environment_set(struct parser *parser, const struct json *value, void *data)
 {
     struct pairs pairs = { parser, builder_add_env };
 
-    return parse_kind(parser, value, JSON_KIND_OBJECT)
-            && json_each_member(value, parse_pair, &pairs);
+    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
+           json_each_member(value, parse_pair, &pairs);
 }
 
 bool
@@ -75,8 +76,8 @@ parse_variables(struct parser *parser, const struct json *value, void *data)
 {
     struct pairs pairs = { parser, builder_set_variable };
 
-    return parse_kind(parser, value, JSON_KIND_OBJECT)
-            && json_each_member(value, parse_pair, &pairs);
+    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
+           json_each_member(value, parse_pair, &pairs);
 }
 
 static bool
@@ -84,9 +85,9 @@ set_limit(struct parser *parser, const struct json *value, uint32_t limit)
 {
     int64_t number;
 
-    return parse_integer(parser, value, 1, INT64_MAX, &number)
-            && parse_result(parser,
-                    builder_set_limit(parser->builder, limit, (uint64_t)number, parser->fail));
+    return parse_integer(parser, value, 1, INT64_MAX, &number) &&
+           parse_result(parser,
+                   builder_set_limit(parser->builder, limit, (uint64_t)number, parser->fail));
 }
 
 static bool
@@ -238,10 +239,10 @@ parse_weakening(struct parser *parser, const struct json *value, void *data)
     };
     struct weaken_entry entry = { 0 };
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), &entry)
-            && parse_required(parser, value, "what") && parse_required(parser, value, "reason")
-            && parse_result(parser,
-                    builder_weaken(parser->builder, entry.what, entry.reason, parser->fail));
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), &entry) &&
+           parse_required(parser, value, "what") && parse_required(parser, value, "reason") &&
+           parse_result(
+                   parser, builder_weaken(parser->builder, entry.what, entry.reason, parser->fail));
 }
 
 bool

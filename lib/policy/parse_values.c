@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parser's tools: objects by table, arrays, single values, and the one way to tell a failure with
- * source, pointer, line and column.  Knows no key of the language. */
+ * The parser's tools: objects by table, arrays, single values, and the one way to tell a failure
+ * with source, pointer, line and column.  Knows no key of the language. */
 #include "policy/parse.h"
 
 #include <stdarg.h>
@@ -25,7 +25,8 @@ tell(struct parser *parser, abx_status status, const char *pointer, bool key, co
     size_t length = strlen(pointer);
 
     /* The end of a long pointer says more than its start. */
-    snprintf(shown, sizeof shown, "%s", pointer + (length < sizeof shown ? 0 : length - sizeof shown + 1));
+    snprintf(shown, sizeof shown, "%s",
+            pointer + (length < sizeof shown ? 0 : length - sizeof shown + 1));
     snprintf(step, sizeof step, "policy:%.110s", pointer);
     fail_set(parser->fail, status, 0, step, "%.120s:%zu:%zu: %s%s%s",
             parser->source == NULL ? "policy" : parser->source, place.line, place.column, shown,
@@ -148,8 +149,8 @@ parse_object(struct parser *parser, const struct json *value, const struct parse
 {
     struct member_walk walk = { parser, keys, n_keys, data };
 
-    return parse_kind(parser, value, JSON_KIND_OBJECT)
-            && json_each_member(value, walk_member, &walk);
+    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
+           json_each_member(value, walk_member, &walk);
 }
 
 bool
@@ -181,9 +182,8 @@ parse_kind(struct parser *parser, const struct json *value, enum json_kind kind)
 {
     enum json_kind actual = json_kind_of(value);
 
-    return actual == kind
-            || parse_wrong(parser, "this is %s, and must be %s", json_kind_name(actual),
-                    json_kind_name(kind));
+    return actual == kind || parse_wrong(parser, "this is %s, and must be %s",
+                                     json_kind_name(actual), json_kind_name(kind));
 }
 
 bool
@@ -279,8 +279,8 @@ read_ports(const char *text, uint32_t *ret_first, uint32_t *ret_last)
 }
 
 bool
-parse_ports(struct parser *parser, const struct json *value, uint32_t *ret_first,
-        uint32_t *ret_last)
+parse_ports(
+        struct parser *parser, const struct json *value, uint32_t *ret_first, uint32_t *ret_last)
 {
     int64_t port;
 
@@ -294,11 +294,11 @@ parse_ports(struct parser *parser, const struct json *value, uint32_t *ret_first
     if (!parse_kind(parser, value, JSON_KIND_TEXT)) {
         return false;
     }
-    return read_ports(json_text(value), ret_first, ret_last)
-            || parse_wrong(parser,
-                    "'%.60s' is no port and no range: ports go from 1 to 65535, a range is "
-                    "'3000-3999'",
-                    json_text(value));
+    return read_ports(json_text(value), ret_first, ret_last) ||
+           parse_wrong(parser,
+                   "'%.60s' is no port and no range: ports go from 1 to 65535, a range is "
+                   "'3000-3999'",
+                   json_text(value));
 }
 
 bool
@@ -352,8 +352,8 @@ entry_id(struct parser *parser, const struct json *value, void *data)
 {
     struct entry *entry = data;
 
-    return parse_text(parser, value, &entry->id)
-            && (strlen(entry->id) <= 256 || parse_wrong(parser, "the id is longer than 256 bytes"));
+    return parse_text(parser, value, &entry->id) &&
+           (strlen(entry->id) <= 256 || parse_wrong(parser, "the id is longer than 256 bytes"));
 }
 
 static bool
@@ -386,8 +386,8 @@ parse_entry(struct parser *parser, const struct json *value, const struct parse_
         return parse_wrong(parser, "this is %s, and must be a string or an object",
                 json_kind_name(json_kind_of(value)));
     }
-    return parse_required(parser, value, keys[0].name)
-            && parse_object(parser, value, keys, n_keys, ret_entry);
+    return parse_required(parser, value, keys[0].name) &&
+           parse_object(parser, value, keys, n_keys, ret_entry);
 }
 
 bool
@@ -430,8 +430,11 @@ parse_texts(struct parser *parser, const struct entry *entry, struct entry_texts
         str_printf(&id, "%s%s", parser->id_prefix, pointer_of(parser));
     }
     *ret_id = str_steal(&id, NULL);
-    *ret_texts = (struct entry_texts){ .id = *ret_id, .reason = entry->reason,
-        .instead = entry->instead, .origin = parser->origin, .literal = entry->literal };
+    *ret_texts = (struct entry_texts){ .id = *ret_id,
+        .reason = entry->reason,
+        .instead = entry->instead,
+        .origin = parser->origin,
+        .literal = entry->literal };
     if (*ret_id == NULL) {
         fail_nomem(parser->fail);
         return false;

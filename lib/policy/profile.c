@@ -25,8 +25,10 @@ static const struct profile profiles[] = {
     /* No home, no other user's file: the system, the inputs, the output. */
     { "task",
             "{ \"version\": 1, \"filesystem\": {"
-            "  \"read\": { \"allow\": [\"/usr\", \"/bin\", \"/sbin\", \"/lib\", \"/lib32\", \"/lib64\","
-            "    \"/libx32\", \"/etc\", \"/opt\", \"/nix/store\", \"/gnu/store\", \"/proc\", \"/sys\","
+            "  \"read\": { \"allow\": [\"/usr\", \"/bin\", \"/sbin\", \"/lib\", \"/lib32\", "
+            "\"/lib64\","
+            "    \"/libx32\", \"/etc\", \"/opt\", \"/nix/store\", \"/gnu/store\", \"/proc\", "
+            "\"/sys\","
             "    \"/dev\", \"${inputs}\"] },"
             "  \"write\": { \"allow\": [\"${output}\", \"${tmp}\"] } },"
             "  \"network\": { \"mode\": \"filtered\" } }",
@@ -37,12 +39,15 @@ static const struct profile profiles[] = {
             "  \"network\": { \"mode\": \"filtered\", \"allow\": ["
             "    \"registry.npmjs.org\", \"registry.yarnpkg.com\","
             "    \"pypi.org\", \"files.pythonhosted.org\","
-            "    \"crates.io\", \"index.crates.io\", \"static.crates.io\", \"static.rust-lang.org\","
+            "    \"crates.io\", \"index.crates.io\", \"static.crates.io\", "
+            "\"static.rust-lang.org\","
             "    \"proxy.golang.org\", \"sum.golang.org\","
             "    \"rubygems.org\", \"index.rubygems.org\","
             "    \"repo.maven.apache.org\", \"repo1.maven.org\", \"plugins.gradle.org\","
-            "    \"services.gradle.org\", \"api.nuget.org\", \"repo.packagist.org\", \"packagist.org\","
-            "    \"repo.hex.pm\", \"conda.anaconda.org\", \"deb.debian.org\", \"security.debian.org\","
+            "    \"services.gradle.org\", \"api.nuget.org\", \"repo.packagist.org\", "
+            "\"packagist.org\","
+            "    \"repo.hex.pm\", \"conda.anaconda.org\", \"deb.debian.org\", "
+            "\"security.debian.org\","
             "    \"archive.ubuntu.com\", \"security.ubuntu.com\", \"dl-cdn.alpinelinux.org\"] } }",
             NETWORK_FILTERED },
 };

@@ -12,6 +12,7 @@
 #define PATTERN_MAX 4096u
 #define DOCUMENT_MAX (1u << 20)
 #define NESTING_MAX 32
+#define APPROVAL_TIMEOUT_MS 120000u
 
 enum rule_origin { ORIGIN_OWN = 0, ORIGIN_PROFILE, ORIGIN_PROTECT, ORIGIN_SECRET, ORIGIN_TWIN /* by policy_resolve */ };
 
@@ -102,5 +103,8 @@ char *path_normalise(const char *path, struct fail *fail);
 char *host_canonical(const char *host, struct fail *fail); /* patterns too; NULL: invalid */
 /* How much of `host` the pattern matched (longer is more), or -1. */
 int host_match(const char *pattern, const char *host);
+
+/* secrets.c: what of the host's environment is passed where no layer says so, NULL-terminated. */
+const char *const *passed_names(void);
 
 #endif

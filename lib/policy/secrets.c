@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names that policies protect without being told, each list once: what the profiles keep unreadable,
- * what stays unwritable in every writable root, what of the environment is passed.  Data only. */
+ * Names that policies protect without being told, each list once: what the profiles keep
+ * unreadable, what stays unwritable in every writable root, what of the environment is passed. Data
+ * only. */
 #include "policy/builder.h"
 
 /* Literal paths only: one pattern here would have every open of every box decided. */

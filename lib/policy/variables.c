@@ -51,7 +51,8 @@ fail_unset(const struct vec *variables, const char *name, struct fail *fail)
         nearest = nearest_of(name, known, variables->count + N_ELEMENTS(fixed));
     }
     if (nearest != NULL) {
-        fail_set(fail, ABX_ERR_POLICY, 0, "", "the variable '%s' is not set; '%s' is", name, nearest);
+        fail_set(fail, ABX_ERR_POLICY, 0, "", "the variable '%s' is not set; '%s' is", name,
+                nearest);
     } else {
         fail_set(fail, ABX_ERR_POLICY, 0, "", "the variable '%s' is not set", name);
     }
@@ -245,8 +246,8 @@ make_absolute(const struct vec *variables, struct str *path, struct fail *fail)
     if (path->data[0] == '/') {
         return ABX_OK;
     }
-    if (strncmp(path->data, "**", 2) != 0
-            && read_variable(variables, "${workspace}", &absolute, fail) == 0) {
+    if (strncmp(path->data, "**", 2) != 0 &&
+            read_variable(variables, "${workspace}", &absolute, fail) == 0) {
         str_done(&absolute);
         return fail->status;
     }
@@ -288,8 +289,8 @@ variable_path(const struct vec *variables, const char *text, bool literal, char 
         return fail_nomem(fail);
     }
     if (path.length > PATTERN_MAX) {
-        return fail_set(fail, ABX_ERR_POLICY, 0, "", "the path is longer than %u bytes",
-                PATTERN_MAX);
+        return fail_set(
+                fail, ABX_ERR_POLICY, 0, "", "the path is longer than %u bytes", PATTERN_MAX);
     }
     if (is_literal) {
         drop_escapes(path.data);

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Handles the calls with two names: rename and link.  Both names are decided.  What is moved keeps
+ * its protections: nothing protected may lie in a directory that moves, and a file that takes a
+ * protected name is decided by a copy of its content, which nobody else can write to. */
+#include "linux/calls_name.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef RENAME_EXCHANGE
+#    define RENAME_EXCHANGE 2u
+#endif
+#define CONTENT_MAX (1 << 20) /* of a file that takes a protected name */
+
+struct move {
+    const char *verb;
+    bool is_link;
+    bool is_nameless; /* the source of a link is a file made with O_TMPFILE */
+    uint32_t flags; /* of rename */
+    unsigned int from_how;
+    int from_dirfd, to_dirfd;
+    uint64_t from_path, to_path;
+    struct resolved from, to;
+};
+
+static bool
+decode(const struct call *call, struct move *move)
+{
+    const uint64_t *a = call->args;
+
+    move->verb = "rename";
+    move->is_link = move->is_nameless = false;
+    move->flags = 0;
+    move->from_how = RESOLVE_NAME;
+    move->from_dirfd = (int)a[0], move->from_path = a[1];
+    move->to_dirfd = (int)a[2], move->to_path = a[3];
+    switch (call->nr) {
+#ifdef SYS_rename
+    case SYS_link:
+    case SYS_rename:
+        move->is_link = call->nr == SYS_link;
+        move->from_dirfd = move->to_dirfd = AT_FDCWD;
+        move->from_path = a[0], move->to_path = a[1];
+        break;
+#endif
+#ifdef SYS_renameat
+    case SYS_renameat:
+        break;
+#endif
+    case SYS_renameat2:
+        move->flags = (uint32_t)a[4];
+        break;
+    case SYS_linkat:
+        move->is_link = true;
+        move->from_how = (a[4] & AT_SYMLINK_FOLLOW) != 0 ? RESOLVE_FOLLOW : RESOLVE_NAME;
+        move->from_how |= (a[4] & AT_EMPTY_PATH) != 0 ? RESOLVE_EMPTY : 0;
+        break;
+    default:
+        return false;
+    }
+    if (move->is_link) {
+        move->verb = "link";
+    }
+    return true;
+}
+
+/* ---- whether it may be ---- */
+
+static enum call_result
+deny(struct call *call, const struct resolved *resolved, const struct move *move, const char *rule,
+        const char *reason)
+{
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = resolved->path,
+        .verb = move->verb,
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, rule, reason, NULL);
+    return call_fail(call, EACCES);
+}
+
+static bool
+is_directory(const struct resolved *resolved)
+{
+    return resolved->object >= 0 && S_ISDIR(resolved->stat.stx_mode);
+}
+
+/* Only literal names: where patterns apply they go with what is moved. */
+static bool
+has_guard_below(const struct plan *plan, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    for (size_t i = 0; i < plan->guards.count; i++) {
+        const char *guard = *vec_at(&plan->guards, char *, i);
+
+        if (strncmp(guard, directory, length) == 0 && guard[length] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_guard(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->guards.count; i++) {
+        if (strcmp(*vec_at(&plan->guards, char *, i), path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Directories that are renamed, on either side, carry no protected name away or in. */
+static bool
+carries_guards(struct call *call, const struct move *move)
+{
+    const struct plan *plan = call->boundary->plan;
+
+    return (is_directory(&move->from) || is_directory(&move->to)) &&
+           (has_guard_below(plan, move->from.path) || has_guard_below(plan, move->to.path));
+}
+
+static enum course
+decide_name(struct call *call, struct move *move, struct resolved *resolved, int content,
+        enum call_result *ret_result)
+{
+    if (resolve_is_writable(call, resolved->parent)) {
+        return COURSE_BEHALF; /* its mount says that policy allows every name */
+    }
+    return course_decide(call, resolved, ABX_ACCESS_WRITE, move->verb, content, ret_result);
+}
+
+/* ---- the content that takes a protected name ---- */
+
+static bool
+copy_content(int from, int to)
+{
+    char buffer[8192];
+    size_t total = 0;
+
+    for (;;) {
+        ssize_t n = read(from, buffer, sizeof buffer);
+
+        if (n <= 0) {
+            return n == 0;
+        }
+        total += (size_t)n;
+        if (total > CONTENT_MAX || write(to, buffer, (size_t)n) != n) {
+            return false;
+        }
+    }
+}
+
+/* A nameless copy of the source in the destination's directory; -1: it has none that could be
+ * decided about. */
+static int
+copy_source(struct call *call, struct move *move, int to_parent)
+{
+    AUTO(closep) int object = -1;
+    AUTO(closep) int from = -1;
+    AUTO(closep) int copy = -1;
+    char link[32];
+
+    if (move->is_link || move->flags != 0 || !S_ISREG(move->from.stat.stx_mode) ||
+            move->from.stat.stx_size > CONTENT_MAX ||
+            !is_guard(call->boundary->plan, move->to.path)) {
+        return -1;
+    }
+    object = resolve_host_object(call, &move->from);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", object);
+    from = object < 0 ? -1 : open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    copy = openat(to_parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (from < 0 || copy < 0 || !copy_content(from, copy) ||
+            fchmod(copy, move->from.stat.stx_mode & 0777) != 0 || lseek(copy, 0, SEEK_SET) != 0) {
+        return -1;
+    }
+    return steal_fd(&copy);
+}
+
+/* Gives the copy the name, in one step, and removes the source. */
+static int
+put_copy(const struct move *move, int copy, int from_parent, int to_parent)
+{
+    char link[32], temporary[64];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", copy);
+    for (unsigned int i = 0; i < 100; i++) {
+        snprintf(temporary, sizeof temporary, ".abx-%d-%u", (int)gettid(), i);
+        if (linkat(AT_FDCWD, link, to_parent, temporary, AT_SYMLINK_FOLLOW) == 0) {
+            break;
+        }
+        if (errno != EEXIST || i == 99) {
+            return -errno;
+        }
+    }
+    if (renameat(to_parent, temporary, to_parent, move->to.name) != 0) {
+        int r = -errno;
+
+        unlinkat(to_parent, temporary, 0);
+        return r;
+    }
+    return unlinkat(from_parent, move->from.name, 0) == 0 ? 0 : -errno;
+}
+
+/* ---- on the caller's behalf ---- */
+
+static int
+perform(struct call *call, struct move *move, int from_parent, int to_parent)
+{
+    AUTO(closep) int object = -1;
+    char link[32];
+
+    if (!move->is_link) {
+        return syscall(SYS_renameat2, from_parent, move->from.name, to_parent, move->to.name,
+                       move->flags) == 0
+                       ? 0
+                       : -errno;
+    }
+    object = move->is_nameless ? fcntl(move->from.object, F_DUPFD_CLOEXEC, 3)
+                               : resolve_host_object(call, &move->from);
+    if (object < 0) {
+        return -EACCES;
+    }
+    snprintf(link, sizeof link, "/proc/self/fd/%d", object);
+    return linkat(AT_FDCWD, link, to_parent, move->to.name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+}
+
+/* Whatever directory came to stand in a guarded one. */
+static void
+bind_moved(struct call *call, const struct move *move)
+{
+    if (is_directory(&move->from) && !resolve_is_writable(call, move->to.parent)) {
+        name_made_directory(call, move->to.path);
+    }
+    if ((move->flags & RENAME_EXCHANGE) != 0 && is_directory(&move->to) &&
+            !resolve_is_writable(call, move->from.parent)) {
+        name_made_directory(call, move->from.path);
+    }
+}
+
+static enum call_result
+decide_and_perform(struct call *call, struct move *move, int from_parent, int to_parent)
+{
+    AUTO(closep) int copy = copy_source(call, move, to_parent);
+    enum call_result result;
+    int r;
+
+    if ((!move->is_link && decide_name(call, move, &move->from, -1, &result) != COURSE_BEHALF) ||
+            decide_name(call, move, &move->to, copy, &result) != COURSE_BEHALF) {
+        return result;
+    }
+    r = copy >= 0 ? put_copy(move, copy, from_parent, to_parent)
+                  : perform(call, move, from_parent, to_parent);
+    if (r < 0) {
+        return call_fail(call, -r);
+    }
+    bind_moved(call, move);
+    return call_return(call, 0);
+}
+
+static enum call_result
+move_on_behalf(struct call *call, struct move *move)
+{
+    AUTO(closep) int from_parent = -1;
+    AUTO(closep) int to_parent = -1;
+
+    if (carries_guards(call, move)) {
+        return deny(call,
+                has_guard_below(call->boundary->plan, move->from.path) ? &move->from : &move->to,
+                move, "boundary:protected-inside",
+                "a directory cannot be renamed while something protected is, or would be, in it");
+    }
+    to_parent = resolve_host_parent(call, &move->to);
+    if (to_parent < 0) {
+        return course_elsewhere(call, &move->to, move->verb);
+    }
+    if (!move->is_link) {
+        from_parent = resolve_host_parent(call, &move->from);
+        if (from_parent < 0) {
+            return course_elsewhere(call, &move->from, move->verb);
+        }
+    }
+    return decide_and_perform(call, move, from_parent, to_parent);
+}
+
+/* ---- the course ---- */
+
+static int
+resolve_both(struct call *call, struct move *move)
+{
+    int r = resolve_path(call, move->from_dirfd, move->from_path, move->from_how, &move->from);
+
+    return r < 0 ? r : resolve_path(call, move->to_dirfd, move->to_path, RESOLVE_NAME, &move->to);
+}
+
+static int
+stat_fd(int fd, struct statx *ret_stat)
+{
+    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, ret_stat);
+}
+
+/* No such source, the destination exists, or two file systems: the kernel refuses that by itself.
+ */
+static bool
+fails_anyway(const struct move *move, const struct statx *from, const struct statx *to)
+{
+    bool needs_new = move->is_link || (move->flags & ~RENAME_EXCHANGE) != 0;
+
+    return move->from.object < 0 || (needs_new && move->to.object >= 0) ||
+           from->stx_dev_major != to->stx_dev_major || from->stx_dev_minor != to->stx_dev_minor;
+}
+
+/* Silently: programs make a copy where a link cannot be made. */
+static bool
+is_foreign_source(struct call *call, struct move *move)
+{
+    return move->is_link && !move->is_nameless && !resolve_is_writable(call, move->from.object) &&
+           !call->boundary->plan->guard_patterns &&
+           !course_plan_allows(call->boundary->plan, move->from.path);
+}
+
+static enum call_result
+run_move(struct call *call, struct move *move)
+{
+    struct statx from, to;
+    int where, r = resolve_both(call, move);
+
+    if (r < 0) {
+        return course_failed(call, r, move->verb);
+    }
+    where = move->is_link ? move->from.object : move->from.parent;
+    if (where < 0 || move->to.parent < 0 || stat_fd(where, &from) != 0 ||
+            stat_fd(move->to.parent, &to) != 0 || fails_anyway(move, &from, &to) ||
+            (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where))) {
+        return CALL_CONTINUE;
+    }
+    r = resolved_path(call, &move->from);
+    move->is_nameless = move->is_link && r == -ENOENT && call->on_worker;
+    r = r < 0 && !move->is_nameless ? r : resolved_path(call, &move->to);
+    if (r < 0) {
+        return course_failed(call, r, move->verb);
+    }
+    if (is_foreign_source(call, move)) {
+        return call_fail(call, EXDEV);
+    }
+    return call->on_worker ? move_on_behalf(call, move) : CALL_WORKER;
+}
+
+enum call_result
+calls_move(struct call *call)
+{
+    AUTO(freep) struct move *move = malloc(sizeof *move);
+    enum call_result result;
+
+    if (move == NULL) {
+        return call_fail(call, ENOMEM);
+    }
+    resolved_init(&move->from);
+    resolved_init(&move->to);
+    result = decode(call, move) ? run_move(call, move) : call_fail(call, EPERM);
+    resolved_done(&move->from);
+    resolved_done(&move->to);
+    return result;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Handles the calls that make or remove one name: mkdir, mknod, symlink, unlink, rmdir; and hands
+ * those with two names to calls_move.c.  Acts in the host's own directory, by name, under the
+ * caller's umask. */
+#include "linux/calls_name.h"
+
+#include "base/mem.h"
+#include "linux/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum deed { DEED_MKDIR, DEED_MKNOD, DEED_SYMLINK, DEED_UNLINK, DEED_RMDIR };
+
+struct name_request {
+    enum deed deed;
+    const char *verb;
+    int dirfd;
+    uint64_t path;
+    uint32_t mode;
+    uint64_t target; /* of a symbolic link: address of its text */
+};
+
+/* The forms with a directory descriptor in front have all else one argument later. */
+static bool
+decode(const struct call *call, struct name_request *ret_request)
+{
+    const uint64_t *a = call->args;
+    struct name_request r = { .dirfd = AT_FDCWD, .path = a[0], .mode = (uint32_t)a[1] };
+
+    switch (call->nr) {
+#ifdef SYS_mkdir
+    case SYS_mkdir:
+        r.deed = DEED_MKDIR, r.verb = "mkdir";
+        break;
+    case SYS_mknod:
+        r.deed = DEED_MKNOD, r.verb = "mknod";
+        break;
+    case SYS_symlink:
+        r.deed = DEED_SYMLINK, r.verb = "symlink", r.target = a[0], r.path = a[1];
+        break;
+    case SYS_unlink:
+        r.deed = DEED_UNLINK, r.verb = "unlink";
+        break;
+    case SYS_rmdir:
+        r.deed = DEED_RMDIR, r.verb = "rmdir";
+        break;
+#endif
+    case SYS_mkdirat:
+        r.deed = DEED_MKDIR, r.verb = "mkdir";
+        r.dirfd = (int)a[0], r.path = a[1], r.mode = (uint32_t)a[2];
+        break;
+    case SYS_mknodat:
+        r.deed = DEED_MKNOD, r.verb = "mknod";
+        r.dirfd = (int)a[0], r.path = a[1], r.mode = (uint32_t)a[2];
+        break;
+    case SYS_symlinkat:
+        r.deed = DEED_SYMLINK, r.verb = "symlink";
+        r.target = a[0], r.dirfd = (int)a[1], r.path = a[2];
+        break;
+    case SYS_unlinkat:
+        r.deed = (a[2] & AT_REMOVEDIR) != 0 ? DEED_RMDIR : DEED_UNLINK;
+        r.verb = r.deed == DEED_RMDIR ? "rmdir" : "unlink";
+        r.dirfd = (int)a[0], r.path = a[1];
+        break;
+    default:
+        return false;
+    }
+    *ret_request = r;
+    return true;
+}
+
+void
+name_made_directory(struct call *call, const char *path)
+{
+    const struct plan *plan = call->boundary->plan;
+
+    /* Should it fail, the directory stays read-only in the box: then its names are made on behalf
+     * too. */
+    if (plan->capabilities.mount_namespace && !plan_guards(plan, path)) {
+        boundary_bind(call->boundary, path);
+    }
+}
+
+void
+name_take_umask(const struct call *call)
+{
+    uint64_t mask = 077;
+
+    proc_status(call->pid, "Umask", 8, &mask);
+    umask((mode_t)mask);
+}
+
+static int
+make_node(int parent, const char *name, uint32_t mode)
+{
+    if ((mode & S_IFMT) != 0 && !S_ISREG(mode) && !S_ISFIFO(mode)) {
+        return -EPERM;
+    }
+    return mknodat(parent, name, mode, 0) == 0 ? 0 : -errno;
+}
+
+static int
+make_link(struct call *call, const struct name_request *request, int parent, const char *name)
+{
+    AUTO(freep) char *target = malloc(PATH_MAX);
+    long length;
+
+    if (target == NULL) {
+        return -ENOMEM;
+    }
+    length = call_read_text(call, request->target, target, PATH_MAX);
+    if (length < 0) {
+        return (int)length;
+    }
+    return symlinkat(target, parent, name) == 0 ? 0 : -errno;
+}
+
+static int
+perform(struct call *call, const struct name_request *request, int parent, const char *name)
+{
+    name_take_umask(call);
+    switch (request->deed) {
+    case DEED_MKDIR:
+        return mkdirat(parent, name, request->mode) == 0 ? 0 : -errno;
+    case DEED_MKNOD:
+        return make_node(parent, name, request->mode);
+    case DEED_SYMLINK:
+        return make_link(call, request, parent, name);
+    case DEED_UNLINK:
+        return unlinkat(parent, name, 0) == 0 ? 0 : -errno;
+    case DEED_RMDIR:
+        return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
+    }
+    return -EPERM;
+}
+
+static enum call_result
+act_on_behalf(struct call *call, struct resolved *resolved, const struct name_request *request)
+{
+    AUTO(closep) int parent = resolve_host_parent(call, resolved);
+    int r;
+
+    if (parent < 0) {
+        return parent == -EXDEV ? course_elsewhere(call, resolved, request->verb)
+                                : call_fail(call, EACCES);
+    }
+    r = perform(call, request, parent, resolved->name);
+    if (r < 0) {
+        return call_fail(call, -r);
+    }
+    if (request->deed == DEED_MKDIR) {
+        name_made_directory(call, resolved->path);
+    }
+    return call_return(call, 0);
+}
+
+/* Making what exists, removing what does not: the kernel refuses that by itself. */
+static bool
+fails_anyway(const struct resolved *resolved, const struct name_request *request)
+{
+    bool removes = request->deed == DEED_UNLINK || request->deed == DEED_RMDIR;
+
+    return resolved->parent < 0 || (resolved->object >= 0) != removes;
+}
+
+enum call_result
+calls_name(struct call *call)
+{
+    AUTO(resolved_done) struct resolved resolved;
+    struct name_request request;
+    enum call_result result = CALL_CONTINUE;
+    int r;
+
+    resolved_init(&resolved);
+    if (!decode(call, &request)) {
+        return calls_move(call);
+    }
+    if (request.deed == DEED_MKNOD && calls_refuse_mode(call, request.mode, request.verb)) {
+        return CALL_REPLY;
+    }
+    r = resolve_path(call, request.dirfd, request.path, RESOLVE_NAME, &resolved);
+    if (r < 0) {
+        return course_failed(call, r, request.verb);
+    }
+    if (fails_anyway(&resolved, &request)) {
+        return CALL_CONTINUE;
+    }
+    switch (course_of(call, &resolved, resolved.parent, request.verb, &result)) {
+    case COURSE_CONTINUE:
+        return CALL_CONTINUE;
+    case COURSE_ANSWERED:
+        return result;
+    case COURSE_BEHALF:
+        break;
+    }
+    return call->on_worker ? act_on_behalf(call, &resolved, &request) : CALL_WORKER;
+}

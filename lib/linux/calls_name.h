@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside the listener only: what the calls on one name and on two share. */
+#ifndef ABX_LINUX_CALLS_NAME_H
+#define ABX_LINUX_CALLS_NAME_H
+
+#include "linux/course.h"
+
+/* rename and link. */
+enum call_result calls_move(struct call *call);
+/* A directory came to stand in a guarded one: what is in it may be written directly, if nothing in
+ * it is protected.  Blocks; workers only. */
+void name_made_directory(struct call *call, const char *path);
+/* The calling thread's umask becomes that of the caller.  Workers only: they have their own. */
+void name_take_umask(const struct call *call);
+
+#endif

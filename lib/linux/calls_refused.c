@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The system calls that no box may make, and what their events say; set-user-id files; and exec
+ * rules.  Also the list of which handler answers which call. */
+#include "linux/listeners.h"
+
+#include "base/mem.h"
+#include "linux/calls.h"
+#include "linux/course.h"
+#include "linux/net.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_open_tree_attr
+#    define SYS_open_tree_attr 467
+#endif
+
+struct group {
+    const char *reason, *alternative;
+    int numbers[20]; /* SYS_*, ends with 0 */
+};
+
+/* What is in no group has a text of its own below. */
+static const struct group groups[] = {
+    { "a box cannot change what is mounted",
+            "name the place as a writable root or an input in the policy",
+            { SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_open_tree_attr,
+                    SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
+                    SYS_mount_setattr, SYS_quotactl, SYS_quotactl_fd } },
+    { "a box cannot make or enter namespaces", "run it without a sandbox of its own: it is in one",
+            { SYS_clone, SYS_unshare, SYS_setns } },
+    { "a process cannot be traced or read by another",
+            "attach by starting the program under logging of its own",
+            { SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd,
+                    SYS_perf_event_open } },
+    { "a box cannot reach into the kernel", "do it outside of the box",
+            { SYS_bpf, SYS_userfaultfd, SYS_fanotify_init, SYS_kexec_load, SYS_init_module,
+                    SYS_finit_module, SYS_delete_module, SYS_syslog } },
+    { "the kernel's keyrings are not the box's", NULL,
+            { SYS_keyctl, SYS_add_key, SYS_request_key } },
+    { "a box cannot change the machine's settings", "do it outside of the box",
+            { SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_settimeofday, SYS_clock_settime,
+                    SYS_sethostname, SYS_setdomainname, SYS_vhangup } },
+    { "files cannot be opened past the mounts of the box", "open it by its path",
+            { SYS_open_by_handle_at } },
+};
+
+static const struct group terminal = {
+    "characters cannot be put into the terminal of another program", NULL, { SYS_ioctl }
+};
+static const struct group other = { "a box has no use of this call", NULL, { 0 } };
+
+static const struct group *
+group_of(int nr)
+{
+    if (nr == SYS_ioctl) {
+        return &terminal;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(groups); i++) {
+        for (const int *number = groups[i].numbers; *number != 0; number++) {
+            if (*number == nr) {
+                return &groups[i];
+            }
+        }
+    }
+    return &other;
+}
+
+enum call_result
+calls_refused(struct call *call)
+{
+    const struct call_rule *rule = call_rule_find(call->nr, call->args);
+    const struct group *group = group_of(call->nr);
+    const char *name = rule != NULL ? rule->name : "call";
+
+    if (call->nr == SYS_ioctl) {
+        name = (uint32_t)call->args[1] == TIOCSTI ? "TIOCSTI" : "TIOCLINUX";
+    }
+    return call_refuse(call, name, group->reason, group->alternative);
+}
+
+bool
+calls_refuse_mode(struct call *call, uint32_t mode, const char *verb)
+{
+    if ((mode & S_ISUID) == 0 && (mode & (S_ISGID | S_IXGRP)) != (S_ISGID | S_IXGRP)) {
+        return false;
+    }
+    call_refuse(call, verb, "a set-user-id file would give its rights to everybody on the host",
+            "leave the s bits away");
+    return true;
+}
+
+/* ---- exec rules ---- */
+
+static enum call_result
+decide_exec(struct call *call, struct resolved *resolved)
+{
+    struct act act = {
+        .request = ABX_REQUEST_EXEC,
+        .access = ABX_ACCESS_EXEC,
+        .target = resolved->path,
+        .verb = "exec",
+        .content = -1,
+    };
+
+    if (resolved->asked[0] != '\0' && strcmp(resolved->asked, resolved->path) != 0) {
+        act.asked = resolved->asked;
+    }
+    switch (call_decide(call, &act, resolved->object)) {
+    case ABX_VERDICT_ALLOW:
+        return CALL_CONTINUE;
+    case ABX_VERDICT_ASK:
+        return CALL_HOLD;
+    default:
+        return call_fail(call, EACCES);
+    }
+}
+
+/* What is denied cannot be executed by the mounts either; here it becomes an event. */
+enum call_result
+calls_exec(struct call *call)
+{
+    AUTO(resolved_done) struct resolved resolved;
+    bool is_at = call->nr == SYS_execveat;
+    int flags = is_at ? (int)call->args[4] : 0;
+    int r;
+
+    resolved_init(&resolved);
+    r = resolve_path(call, is_at ? (int)call->args[0] : AT_FDCWD, call->args[is_at ? 1 : 0],
+            ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? RESOLVE_NAME : RESOLVE_FOLLOW) |
+                    ((flags & AT_EMPTY_PATH) != 0 ? RESOLVE_EMPTY : 0),
+            &resolved);
+    r = r == 0 && resolved.object < 0 ? -ENOENT : r;
+    r = r == 0 ? resolved_path(call, &resolved) : r;
+    if (r < 0) {
+        return course_failed(call, r, "exec");
+    }
+    if (!S_ISREG(resolved.stat.stx_mode)) {
+        return CALL_CONTINUE;
+    }
+    return call_is_valid(call) ? decide_exec(call, &resolved) : CALL_SENT;
+}
+
+/* ---- which handler answers which call ---- */
+
+call_handler
+calls_find(const struct call *call)
+{
+    static const call_handler handlers[] = {
+        [CLASS_WRITE] = calls_open,
+        [CLASS_READ] = calls_open,
+        [CLASS_NAME] = calls_name,
+        [CLASS_ATTRIBUTE] = calls_attribute,
+        [CLASS_ATTRIBUTE_FD] = calls_attribute,
+        [CLASS_ACCESS] = calls_access,
+        [CLASS_EXEC] = calls_exec,
+        [CLASS_NETWORK] = net_handle,
+        [CLASS_REFUSED] = calls_refused,
+        [CLASS_ABSENT] = calls_refused,
+    };
+    const struct call_rule *rule = call_rule_find(call->nr, call->args);
+
+    return rule != NULL ? handlers[rule->class] : calls_refused;
+}

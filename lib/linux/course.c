@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Decides what is to become of a call that would change something.  Where the box may write, the
+ * mounts have said that policy allows every name, and the kernel confines whatever the path turns
+ * into.  Everything else is the broker's. */
+#include "linux/course.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+/* The read-only parts of the box's own /proc are the kernel's settings: refused with an event like
+ * a place of the host. */
+static bool
+is_own(const struct call *call, const struct resolved *resolved, int where)
+{
+    struct statfs fs;
+
+    return plan_is_private(call->boundary->plan, resolved->path) && fstatfs(where, &fs) == 0 &&
+           (fs.f_type != PROC_SUPER_MAGIC || S_ISCHR(resolved->stat.stx_mode));
+}
+
+enum call_result
+course_failed(struct call *call, int error, const char *verb)
+{
+    switch (error) {
+    case -EAGAIN:
+        return CALL_WORKER;
+    case -ESRCH:
+        return CALL_SENT;
+    case -EKEYREJECTED:
+        return call_unreadable(call, verb);
+    default:
+        /* The kernel fails in the same way, and where it does not the mounts confine it. */
+        return call->boundary->plan->capabilities.mount_namespace ? CALL_CONTINUE
+                                                                  : call_fail(call, -error);
+    }
+}
+
+enum course
+course_decide(struct call *call, struct resolved *resolved, uint32_t access, const char *verb,
+        int content, enum call_result *ret_result)
+{
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = access,
+        .target = resolved->path,
+        .verb = verb,
+        .content = content,
+    };
+
+    if (resolved->asked[0] != '\0' && strcmp(resolved->asked, resolved->path) != 0) {
+        act.asked = resolved->asked;
+    }
+    if (!call_is_valid(call)) {
+        *ret_result = CALL_SENT;
+        return COURSE_ANSWERED;
+    }
+    switch (call_decide(call, &act, resolved->object >= 0 ? resolved->object : resolved->parent)) {
+    case ABX_VERDICT_ALLOW:
+        return COURSE_BEHALF;
+    case ABX_VERDICT_ASK:
+        *ret_result = CALL_HOLD;
+        return COURSE_ANSWERED;
+    default:
+        *ret_result = call_fail(call, EACCES);
+        return COURSE_ANSWERED;
+    }
+}
+
+enum course
+course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
+        enum call_result *ret_result)
+{
+    int r;
+
+    if (resolve_is_writable(call, where)) {
+        return COURSE_CONTINUE;
+    }
+    r = resolved_path(call, resolved);
+    if (r < 0) {
+        *ret_result = course_failed(call, r, verb);
+        return COURSE_ANSWERED;
+    }
+    if (is_own(call, resolved, where)) {
+        return COURSE_CONTINUE;
+    }
+    return course_decide(call, resolved, ABX_ACCESS_WRITE, verb, -1, ret_result);
+}
+
+enum call_result
+course_elsewhere(struct call *call, struct resolved *resolved, const char *verb)
+{
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = resolved->path,
+        .verb = verb,
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:elsewhere",
+            "the box has another object at this path than the host", NULL);
+    return call_fail(call, EACCES);
+}
+
+bool
+course_plan_allows(const struct plan *plan, const char *path)
+{
+    size_t deepest = 0;
+    bool is_allowed = false;
+
+    for (size_t i = 0; i < plan->places.count; i++) {
+        const struct place *place = vec_at(&plan->places, struct place, i);
+        size_t length = strlen(place->path);
+
+        length = length == 1 ? 0 : length;
+        if (strncmp(path, place->path, length) == 0 &&
+                (path[length] == '/' || path[length] == '\0') && length >= deepest) {
+            deepest = length;
+            is_allowed = place->write == ABX_VERDICT_ALLOW;
+        }
+    }
+    for (size_t i = 0; i < plan->guards.count; i++) {
+        const char *guard = *vec_at(&plan->guards, char *, i);
+        size_t length = strlen(guard);
+
+        if (length > deepest && strncmp(path, guard, length) == 0 &&
+                (path[length] == '/' || path[length] == '\0')) {
+            deepest = length;
+            is_allowed = false;
+        }
+    }
+    return is_allowed;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: facts about a process, from /proc/PID/status. */
+#ifndef ABX_LINUX_PROCESS_H
+#define ABX_LINUX_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The last number of a field, "Tgid" or "NSpid". False: no such process or field. */
+bool proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number);
+
+#endif

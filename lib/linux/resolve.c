@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Looks paths up inside the box: below its root, never over links that leave it, with descriptors
+ * that hold what was found.  Must not block on the loop's thread: there only cached look-ups are
+ * made, and file systems that may block (the mask is served by this very thread) are left to
+ * workers. */
+#include "linux/listeners.h"
+
+#include "base/mem.h"
+#include "linux/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40
+#define STAT_MASK (STATX_BASIC_STATS | STATX_MNT_ID)
+
+void
+resolved_init(struct resolved *resolved)
+{
+    resolved->parent = resolved->object = -1;
+    resolved->has_path = resolved->needs_directory = false;
+    resolved->path[0] = resolved->asked[0] = resolved->name[0] = '\0';
+}
+
+void
+resolved_done(struct resolved *resolved)
+{
+    close_fd(resolved->parent);
+    close_fd(resolved->object);
+    resolved_init(resolved);
+}
+
+/* ---- single look-ups ---- */
+
+static uint64_t
+device_of(const struct statx *stat)
+{
+    return (uint64_t)stat->stx_dev_major << 32 | stat->stx_dev_minor;
+}
+
+static bool
+is_slow(const struct call *call, const struct statx *stat)
+{
+    const struct slow_devices *slow = &call->boundary->listeners->slow;
+
+    for (unsigned int i = 0; i < slow->count; i++) {
+        if (slow->devices[i] == device_of(stat)) {
+            return true;
+        }
+    }
+    return slow->all;
+}
+
+/* O_PATH of `path` in the box; -EAGAIN if it would block here. */
+static int
+look_up(const struct call *call, const char *path, uint64_t flags)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_CLOEXEC | flags,
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | (call->on_worker ? 0 : RESOLVE_CACHED),
+    };
+    int fd = (int)syscall(SYS_openat2, call->boundary->root, path, &how, sizeof how);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* What fd is, without asking a file system that may block. -EAGAIN: only a worker may go on with
+ * it. */
+static int
+stat_of(const struct call *call, int fd, struct statx *ret_stat)
+{
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STAT_MASK, ret_stat) != 0) {
+        return -errno;
+    }
+    return !call->on_worker && is_slow(call, ret_stat) ? -EAGAIN : 0;
+}
+
+/* The path of what fd is, as the kernel tells it: from the root of the mounts it lies in, which is
+ * that of the box. */
+static int
+path_of(int fd, char *buffer, size_t room)
+{
+    char link[32];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, buffer, room);
+    if (n < 0) {
+        return -errno;
+    }
+    if ((size_t)n >= room) {
+        return -ENAMETOOLONG;
+    }
+    buffer[n] = '\0';
+    return buffer[0] == '/' ? 0 : -ENOENT;
+}
+
+/* The kernel marks a name that is gone with " (deleted)"; a file may also be called so. */
+static int
+check_not_deleted(const struct call *call, int fd, const char *path)
+{
+    static const char mark[] = " (deleted)";
+    size_t length = strlen(path);
+    AUTO(closep) int again = -1;
+    struct stat a, b;
+
+    if (length < sizeof mark || strcmp(path + length - (sizeof mark - 1), mark) != 0) {
+        return 0;
+    }
+    if (!call->on_worker) {
+        return -EAGAIN;
+    }
+    again = look_up(call, path, O_NOFOLLOW);
+    if (again < 0 || fstat(again, &a) != 0 || fstat(fd, &b) != 0) {
+        return -ENOENT;
+    }
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? 0 : -ENOENT;
+}
+
+/* ---- from the caller's spelling to a path from the root ---- */
+
+/* The directory that relative paths start from. */
+static int
+base_of(const struct call *call, int dirfd, char *buffer, size_t room)
+{
+    static const char mark[] = " (deleted)";
+    char link[64];
+    ssize_t n;
+
+    if (dirfd == AT_FDCWD) {
+        snprintf(link, sizeof link, "/proc/%d/cwd", (int)call->pid);
+    } else {
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, dirfd);
+    }
+    n = readlink(link, buffer, room);
+    if (n < 0) {
+        return errno == ENOENT ? -EBADF : -errno;
+    }
+    if ((size_t)n >= room) {
+        return -ENAMETOOLONG;
+    }
+    buffer[n] = '\0';
+    if (buffer[0] != '/') {
+        return -ENOTDIR;
+    }
+    if ((size_t)n > sizeof mark && strcmp(buffer + n - (sizeof mark - 1), mark) == 0) {
+        struct stat stat_buffer;
+
+        if (stat(link, &stat_buffer) != 0 || stat_buffer.st_nlink == 0) {
+            return -ENOENT;
+        }
+    }
+    return 0;
+}
+
+static bool
+starts_with_component(const char *path, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    return strncmp(path, prefix, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* Puts `with` in place of the first `length` bytes of path. */
+static int
+put_prefix(char *path, size_t length, const char *with)
+{
+    size_t rest = strlen(path + length), put = strlen(with);
+
+    if (put + rest >= PATH_MAX) {
+        return -ENAMETOOLONG;
+    }
+    memmove(path + put, path + length, rest + 1);
+    memcpy(path, with, put);
+    return 0;
+}
+
+/* The caller's own number in the box, from a field that lists one for each level of namespaces. */
+static uint64_t
+box_number(const struct call *call, const char *field)
+{
+    uint64_t number = 0;
+
+    proc_status(call->pid, field, 10, &number);
+    return number;
+}
+
+/* Links of /proc that mean the process which looks: here they mean the caller. */
+static int
+put_caller(const struct call *call, char *path)
+{
+    static const struct {
+        const char *from;
+        const char *to;
+    } devices[] = { { "/dev/fd", "/proc/self/fd" }, { "/dev/stdin", "/proc/self/fd/0" },
+        { "/dev/stdout", "/proc/self/fd/1" }, { "/dev/stderr", "/proc/self/fd/2" } };
+    char with[PATH_MAX];
+    int r = 0;
+
+    for (size_t i = 0; i < N_ELEMENTS(devices) && r == 0; i++) {
+        if (starts_with_component(path, devices[i].from)) {
+            r = put_prefix(path, strlen(devices[i].from), devices[i].to);
+        }
+    }
+    if (r == 0 && starts_with_component(path, "/proc/self/root")) {
+        r = put_prefix(path, strlen("/proc/self/root"), "/");
+    } else if (r == 0 && starts_with_component(path, "/proc/self/cwd")) {
+        r = base_of(call, AT_FDCWD, with, sizeof with);
+        r = r < 0 ? r : put_prefix(path, strlen("/proc/self/cwd"), with);
+    } else if (r == 0 && starts_with_component(path, "/proc/self")) {
+        snprintf(with, sizeof with, "/proc/%" PRIu64, box_number(call, "NStgid"));
+        r = put_prefix(path, strlen("/proc/self"), with);
+    } else if (r == 0 && starts_with_component(path, "/proc/thread-self")) {
+        snprintf(with, sizeof with, "/proc/%" PRIu64 "/task/%" PRIu64, box_number(call, "NStgid"),
+                box_number(call, "NSpid"));
+        r = put_prefix(path, strlen("/proc/thread-self"), with);
+    }
+    return r;
+}
+
+/* Absolute in `path` (room PATH_MAX) from the spelling. */
+static int
+make_absolute(const struct call *call, int dirfd, const char *asked, char *path)
+{
+    size_t length = 0, rest = strlen(asked);
+
+    if (asked[0] != '/') {
+        int r = base_of(call, dirfd, path, PATH_MAX);
+
+        if (r < 0) {
+            return r;
+        }
+        length = strlen(path);
+        path[length++] = '/';
+    }
+    if (length + rest >= PATH_MAX) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(path + length, asked, rest + 1);
+    return 0;
+}
+
+/* ---- the walk ---- */
+
+/* Whether the path ends in a name, not in "/", "." or "..". */
+static bool
+has_name(const char *path)
+{
+    size_t length = strlen(path), first;
+
+    while (length > 0 && path[length - 1] == '/') {
+        length--;
+    }
+    first = length;
+    while (first > 0 && path[first - 1] != '/') {
+        first--;
+    }
+    return length > first && !(length - first == 1 && path[first] == '.') &&
+           !(length - first == 2 && path[first] == '.' && path[first + 1] == '.');
+}
+
+/* Splits off the name; path becomes the parent's. */
+static int
+split(struct resolved *resolved, char *path)
+{
+    size_t length = strlen(path);
+    char *slash;
+
+    while (length > 1 && path[length - 1] == '/') {
+        path[--length] = '\0';
+        resolved->needs_directory = true;
+    }
+    slash = strrchr(path, '/');
+    if (strlen(slash + 1) > NAME_MAX) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(resolved->name, slash + 1, strlen(slash + 1) + 1);
+    slash[slash == path ? 1 : 0] = '\0';
+    return 0;
+}
+
+/* Opens the parent and, if it exists, the name itself.  One component of a local file system may be
+ * read from the disk on the loop's thread too: names that do not exist yet are in no cache. */
+static int
+open_name(struct call *call, struct resolved *resolved, char *path)
+{
+    struct statx stat;
+    int r;
+
+    if (!has_name(path)) {
+        return -ENOENT;
+    }
+    r = split(resolved, path);
+    if (r < 0) {
+        return r;
+    }
+    resolved->parent = look_up(call, path, O_DIRECTORY);
+    if (resolved->parent < 0) {
+        return steal_fd(&resolved->parent);
+    }
+    r = stat_of(call, resolved->parent, &stat);
+    if (r < 0) {
+        return r;
+    }
+    resolved->object = openat(resolved->parent, resolved->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (resolved->object < 0) {
+        return errno == ENOENT ? 0 : -errno;
+    }
+    return stat_of(call, resolved->object, &resolved->stat);
+}
+
+/* Links in /proc/PID whose text is no path: they are objects which that process has. */
+static bool
+is_magic(const struct resolved *resolved, const char *target)
+{
+    struct statfs fs;
+
+    return fstatfs(resolved->parent, &fs) == 0 && fs.f_type == 0x9fa0 /* PROC_SUPER_MAGIC */ &&
+           !starts_with_component(target, "self") && strcmp(target, "..") != 0 &&
+           (target[0] < '0' || target[0] > '9');
+}
+
+static int
+follow_magic(struct call *call, struct resolved *resolved)
+{
+    if (!call->on_worker) {
+        return -EAGAIN;
+    }
+    close_fd(resolved->object);
+    resolved->object = openat(resolved->parent, resolved->name, O_PATH | O_CLOEXEC);
+    if (resolved->object < 0) {
+        return -errno;
+    }
+    return stat_of(call, resolved->object, &resolved->stat);
+}
+
+/* Where the found link leads, as the next path: 1.  0: what was found is no link, or is followed.
+ */
+static int
+next_of_link(struct call *call, struct resolved *resolved, char *path)
+{
+    char target[PATH_MAX];
+    size_t length = 0;
+    ssize_t n;
+
+    if (resolved->object < 0 || !S_ISLNK(resolved->stat.stx_mode)) {
+        return 0;
+    }
+    n = readlinkat(resolved->object, "", target, sizeof target);
+    if (n < 0 || n >= (ssize_t)sizeof target) {
+        return n < 0 ? -errno : -ENAMETOOLONG;
+    }
+    target[n] = '\0';
+    if (is_magic(resolved, target)) {
+        return follow_magic(call, resolved);
+    }
+    if (target[0] != '/') {
+        int r = path_of(resolved->parent, path, PATH_MAX);
+
+        if (r < 0) {
+            return r;
+        }
+        length = strlen(path);
+        path[length++] = '/';
+    }
+    if (length + (size_t)n >= PATH_MAX) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(path + length, target, (size_t)n + 1);
+    close_fd(steal_fd(&resolved->object));
+    close_fd(steal_fd(&resolved->parent));
+    return 1;
+}
+
+/* To the object over all links, as the kernel would, or to the parent and name where nothing
+ * stands. */
+static int
+walk(struct call *call, struct resolved *resolved, char *path, bool will_create)
+{
+    for (int links = 0; links < LINKS_MAX; links++) {
+        int r = put_caller(call, path);
+
+        if (r < 0) {
+            return r;
+        }
+        if (!will_create || !has_name(path)) {
+            resolved->object = look_up(call, path, 0);
+            if (resolved->object >= 0) {
+                return stat_of(call, resolved->object, &resolved->stat);
+            }
+            r = steal_fd(&resolved->object);
+            if (r != -ENOENT && r != -ELOOP && r != -EAGAIN) {
+                return r;
+            }
+        }
+        r = open_name(call, resolved, path);
+        r = r < 0 ? r : next_of_link(call, resolved, path);
+        if (r <= 0) {
+            return r;
+        }
+    }
+    return -ELOOP;
+}
+
+static int
+walk_how(struct call *call, struct resolved *resolved, char *path, unsigned int how)
+{
+    int r;
+
+    if ((how & RESOLVE_NAME) == 0 || !has_name(path)) {
+        return walk(call, resolved, path, (how & RESOLVE_CREATE) != 0);
+    }
+    r = put_caller(call, path);
+    return r < 0 ? r : open_name(call, resolved, path);
+}
+
+int
+resolve_path(
+        struct call *call, int dirfd, uint64_t address, unsigned int how, struct resolved *resolved)
+{
+    AUTO(freep) char *path = NULL;
+    long length = call_read_text(call, address, resolved->asked, sizeof resolved->asked);
+    int r;
+
+    if (length < 0) {
+        resolved->asked[0] = '\0';
+        return length == -EACCES ? -EKEYREJECTED : (int)length;
+    }
+    if (length == 0) {
+        return (how & RESOLVE_EMPTY) != 0 ? resolve_fd(call, dirfd, resolved) : -ENOENT;
+    }
+    path = malloc(PATH_MAX);
+    if (path == NULL) {
+        return -ENOMEM;
+    }
+    r = make_absolute(call, dirfd, resolved->asked, path);
+    return r < 0 ? r : walk_how(call, resolved, path, how);
+}
+
+int
+resolve_fd(struct call *call, int number, struct resolved *resolved)
+{
+    char link[64];
+
+    /* Following such a link looks nothing up in a file system. */
+    if (number == AT_FDCWD) {
+        snprintf(link, sizeof link, "/proc/%d/cwd", (int)call->pid);
+    } else {
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, number);
+    }
+    resolved->object = open(link, O_PATH | O_CLOEXEC);
+    if (resolved->object < 0) {
+        return errno == ENOENT ? -EBADF : -errno;
+    }
+    return stat_of(call, resolved->object, &resolved->stat);
+}
+
+int
+resolved_path(struct call *call, struct resolved *resolved)
+{
+    int fd = resolved->object >= 0 ? resolved->object : resolved->parent;
+    size_t length;
+    int r;
+
+    if (resolved->has_path) {
+        return 0;
+    }
+    r = path_of(fd, resolved->path, sizeof resolved->path);
+    r = r < 0 ? r : check_not_deleted(call, fd, resolved->path);
+    if (r < 0) {
+        return r;
+    }
+    if (resolved->object < 0) {
+        length = strlen(resolved->path);
+        length = length == 1 ? 0 : length;
+        if (length + 1 + strlen(resolved->name) >= PATH_MAX) {
+            return -ENAMETOOLONG;
+        }
+        resolved->path[length] = '/';
+        memcpy(resolved->path + length + 1, resolved->name, strlen(resolved->name) + 1);
+    }
+    resolved->has_path = true;
+    return 0;
+}
+
+/* ---- the box's mounts and the host's ---- */
+
+bool
+resolve_is_writable(const struct call *call, int fd)
+{
+    struct statfs fs;
+
+    return call->boundary->plan->capabilities.mount_namespace && fstatfs(fd, &fs) == 0 &&
+           (fs.f_flags & ST_RDONLY) == 0;
+}
+
+static bool
+is_same(int a, int b)
+{
+    struct stat sa, sb;
+
+    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+           sa.st_ino == sb.st_ino;
+}
+
+/* The host's directory at the parent of the canonical path. */
+static int
+open_host_directory(const struct call *call, const char *path)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    AUTO(freep) char *directory = strdup(path);
+    char *slash;
+    int fd;
+
+    if (directory == NULL) {
+        return -ENOMEM;
+    }
+    slash = strrchr(directory, '/');
+    slash[slash == directory ? 1 : 0] = '\0';
+    fd = (int)syscall(SYS_openat2, call->boundary->host_root, directory, &how, sizeof how);
+    return fd < 0 ? -errno : fd;
+}
+
+int
+resolve_host_parent(struct call *call, struct resolved *resolved)
+{
+    AUTO(closep) int fd = -1;
+    int r = resolved_path(call, resolved);
+
+    if (r < 0) {
+        return r;
+    }
+    fd = open_host_directory(call, resolved->path);
+    if (fd < 0) {
+        return fd == -ENOMEM ? fd : -EXDEV;
+    }
+    return is_same(fd, resolved->parent) ? steal_fd(&fd) : -EXDEV;
+}
+
+int
+resolve_host_object(struct call *call, struct resolved *resolved)
+{
+    AUTO(closep) int parent = -1;
+    AUTO(closep) int fd = -1;
+    int r = resolved_path(call, resolved);
+
+    if (r < 0) {
+        return r;
+    }
+    parent = open_host_directory(call, resolved->path);
+    if (parent < 0) {
+        return parent == -ENOMEM ? parent : -EXDEV;
+    }
+    fd = strcmp(resolved->path, "/") == 0 ? fcntl(parent, F_DUPFD_CLOEXEC, 3)
+                                          : openat(parent, strrchr(resolved->path, '/') + 1,
+                                                    O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && is_same(fd, resolved->object) ? steal_fd(&fd) : -EXDEV;
+}
+
+/* ---- file systems that may block ---- */
+
+static bool
+is_slow_type(const char *type)
+{
+    static const char *const slow[] = { "fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "smbfs",
+        "9p", "ceph", "afs", "autofs", "virtiofs", "gfs2", "ocfs2", "lustre", "beegfs",
+        "glusterfs" };
+
+    if (strncmp(type, "fuse.", 5) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(slow); i++) {
+        if (strcmp(type, slow[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw" */
+static void
+add_slow(struct slow_devices *slow, const char *line)
+{
+    const char *dash = strstr(line, " - ");
+    unsigned int major, minor;
+    char type[32];
+
+    if (dash == NULL || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
+            sscanf(dash, " - %31s", type) != 1) {
+        slow->all = true;
+        return;
+    }
+    if (!is_slow_type(type)) {
+        return;
+    }
+    if (slow->count == N_ELEMENTS(slow->devices)) {
+        slow->all = true;
+        return;
+    }
+    slow->devices[slow->count++] = (uint64_t)major << 32 | minor;
+}
+
+void
+slow_devices_read(struct slow_devices *slow, int32_t init_pid)
+{
+    char path[64];
+    AUTO(freep) char *line = NULL;
+    size_t room = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)init_pid);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        slow->all = true;
+        return;
+    }
+    while (getline(&line, &room, file) > 0) {
+        add_slow(slow, line);
+    }
+    fclose(file);
+}
