@@ -316,8 +316,8 @@ policy_decide(abx_policy *policy, const abx_request *request, struct ruling *ret
     struct question question = { .request = request, .path = &path };
     bool decided = false;
 
-    if (request->target != NULL && is_path_request(request) &&
-            !path_split(request->target, &path)) {
+    if ((request->target == NULL && request->kind != ABX_REQUEST_LISTEN) ||
+            (is_path_request(request) && !path_split(request->target, &path))) {
         rule_by_nature(
                 ABX_VERDICT_DENY, "default", "this is no absolute, plain path", "", ret_ruling);
         ret_ruling->layer = 0;

@@ -115,6 +115,8 @@ static abx_status
 add_rule(struct layer *layer, uint32_t kind, abx_verdict verdict, const char *path,
         struct fail *fail)
 {
+    static char id[] = "protect:.git",
+                because[] = "the workspace is a linked worktree of this git directory";
     AUTO(freep) char *pattern = strdup(path);
     struct rule rule = { .kind = kind,
         .access = kind == ABX_REQUEST_PATH ? ABX_ACCESS_WRITE : 0,
@@ -123,8 +125,8 @@ add_rule(struct layer *layer, uint32_t kind, abx_verdict verdict, const char *pa
         .implied = kind == ABX_REQUEST_PATH && verdict == ABX_VERDICT_ALLOW,
         .is_literal = true,
         .pattern = pattern,
-        .id = (char[]){ "protect:.git" },
-        .because = (char[]){ "the workspace is a linked worktree of this git directory" } };
+        .id = id,
+        .because = because };
 
     return pattern == NULL ? fail_nomem(fail) : layer_add_rule(layer, &rule, fail);
 }

@@ -80,6 +80,7 @@ static abx_status
 protect_name(struct layer *layer, const char *root, const char *name, const struct host_view *host,
         struct fail *fail)
 {
+    static char alternative[] = "leave it as it is, or let the user change it outside the box";
     AUTO(str_done) struct str id = { 0 };
     AUTO(str_done) struct str because = { 0 };
     AUTO(freep) char *path = path_join(root, name);
@@ -91,7 +92,7 @@ protect_name(struct layer *layer, const char *root, const char *name, const stru
         .origin = ORIGIN_PROTECT,
         .is_literal = true,
         .pattern = path,
-        .alternative = (char[]){ "leave it as it is, or let the user change it outside the box" } };
+        .alternative = alternative };
 
     str_printf(&id, "protect:%s", name);
     str_printf(&because, "'%s' is protected: programs outside the box act on it", name);
@@ -105,16 +106,30 @@ protect_name(struct layer *layer, const char *root, const char *name, const stru
     return add_with_twin(layer, &rule, host, fail);
 }
 
+/* The git directory that a root has, is, or lies in. */
+static char *
+git_directory_of(const char *root)
+{
+    const char *inside = strstr(root, "/.git/");
+
+    if (inside != NULL) {
+        return strndup(root, (size_t)(inside - root) + strlen("/.git"));
+    }
+    return is_git_path(root) ? strdup(root) : path_join(root, ".git");
+}
+
 static abx_status
 add_git_root(struct layer *layer, const char *root, const struct host_view *host, struct fail *fail)
 {
-    AUTO(freep) char *path = is_git_path(root) ? strdup(root) : path_join(root, ".git");
+    static char id[] = "protect:.git", because[] = "the policy keeps the git directory as it is",
+                alternative[] = "let the user commit outside the box";
+    AUTO(freep) char *path = git_directory_of(root);
     struct rule rule = { .kind = RULE_GIT_ROOT,
         .verdict = ABX_VERDICT_DENY,
         .origin = ORIGIN_PROTECT,
         .is_literal = true,
         .pattern = path,
-        .id = (char[]){ "protect:.git" } };
+        .id = id };
 
     if (path == NULL) {
         return fail_nomem(fail);
@@ -122,8 +137,8 @@ add_git_root(struct layer *layer, const char *root, const struct host_view *host
     if (layer->git_frozen) {
         rule.kind = ABX_REQUEST_PATH;
         rule.access = ABX_ACCESS_WRITE;
-        rule.because = (char[]){ "the policy keeps the git directory as it is" };
-        rule.alternative = (char[]){ "let the user commit outside the box" };
+        rule.because = because;
+        rule.alternative = alternative;
     }
     return add_with_twin(layer, &rule, host, fail);
 }

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The one sentence: by the truth table of the documents, and by two implementations that must agree
+ * on whatever is generated. */
+#include "base/mem.h"
+#include "policy/notation.h"
+
+#include "unit/main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRUTH_ROWS_MIN 40
+
+DEFINE_CLEANUP(abx_policy_unref, abx_policy)
+
+static struct note note, generated;
+
+static const char *const verdict_names[] = { "deny", "allow", "ask" };
+
+/* Cuts the next `| cell ` and takes the back quotes off. */
+static const char *
+next_cell(char **rest)
+{
+    char *cell = *rest == NULL ? NULL : strsep(rest, "|");
+    size_t length;
+
+    if (cell == NULL) {
+        return "";
+    }
+    cell += strspn(cell, " `");
+    length = strlen(cell);
+    while (length > 0 && strchr(" `\n", cell[length - 1]) != NULL) {
+        cell[--length] = '\0';
+    }
+    return cell;
+}
+
+static void
+check_row(char *line, int number)
+{
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    char *rest = line + 1;
+    const char *text = next_cell(&rest);
+    const char *asked = next_cell(&rest);
+    const char *verdict = next_cell(&rest);
+    struct note_request request;
+    struct ruling ruling;
+    struct fail fail = { 0 };
+
+    ck_assert_msg(note_parse(text, &note), "line %d: %s", number, text);
+    ck_assert_msg(note_parse_request(asked, &request), "line %d: %s", number, asked);
+    policy = note_policy(&note, &fail);
+    ck_assert_msg(policy != NULL, "line %d: %s", number, fail.text);
+    policy_decide(policy, &request.request, &ruling);
+    ck_assert_msg(strcmp(verdict_names[ruling.verdict], verdict) == 0,
+            "line %d: %s: %s is %s by %s", number, text, asked, verdict_names[ruling.verdict],
+            ruling.id);
+    ck_assert(ruling.id != NULL && ruling.source != NULL && ruling.reason != NULL &&
+              ruling.reason[0] != '\0' && ruling.alternative != NULL);
+}
+
+START_TEST(each_row_of_the_truth_table_holds)
+{
+    FILE *file = fopen(AGENTBOX_SOURCE_ROOT "/docs/policy-truth-table.md", "re");
+    AUTO(freep) char *line = NULL;
+    size_t room = 0;
+    int n = 0;
+
+    ck_assert_ptr_nonnull(file);
+    for (int number = 1; getline(&line, &room, file) > 0; number++) {
+        if (strncmp(line, "| `", 3) == 0) {
+            check_row(line, number);
+            n++;
+        }
+    }
+    fclose(file);
+    ck_assert_int_ge(n, TRUTH_ROWS_MIN);
+}
+END_TEST
+
+/* ---- generated policies ---- */
+
+static uint32_t random_state;
+
+static uint32_t
+draw(uint32_t below)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 8) % below;
+}
+
+static const char *
+pick_word(const char *const *words, uint32_t n)
+{
+    return words[draw(n)];
+}
+
+static void
+draw_path(char *out, bool is_pattern)
+{
+    static const char *const names[] = { "a", "b", "ab", ".git", ".rc", "hooks", "config",
+        "x.key" };
+    static const char *const globs[] = { "*", "**", "?", "a*", "*.key", "[ab]", "[!a]b", "*b",
+        "\\a" };
+    uint32_t n = draw(6);
+
+    strcpy(out, n == 0 ? "/" : "");
+    for (uint32_t i = 0; i < n; i++) {
+        strcat(out, "/");
+        strcat(out, is_pattern && draw(3) == 0 ? pick_word(globs, N_ELEMENTS(globs))
+                                               : pick_word(names, draw(4) == 0 ? 8 : 3));
+    }
+}
+
+static void
+draw_host(char *out, bool is_pattern)
+{
+    static const char *const hosts[] = { "a.com", "b.a.com", "x.b.a.com", "com.a", "local" };
+    static const char *const blocks[] = { "10.0.0.0/8", "10.1.0.0/16", "93.0.0.0/8", "0.0.0.0/0" };
+    static const char *const addresses[] = { "10.1.2.3", "93.1.2.3", "127.0.0.1" };
+    static const char *const stars[] = { "", "*.", "**." };
+
+    if (draw(4) == 0) {
+        strcpy(out, is_pattern ? pick_word(blocks, 4) : pick_word(addresses, 3));
+        return;
+    }
+    strcpy(out, is_pattern ? pick_word(stars, 3) : "");
+    strcat(out, pick_word(hosts, N_ELEMENTS(hosts)));
+    if (is_pattern && draw(10) == 0) {
+        strcpy(out, "*");
+    }
+}
+
+static void
+draw_rule(struct note_rule *rule, uint32_t n_layers)
+{
+    memset(rule, 0, sizeof *rule);
+    rule->layer = draw(n_layers);
+    rule->verdict = draw(3);
+    if (draw(5) == 0) {
+        rule->kind = ABX_REQUEST_CONNECT;
+        rule->opens_private = rule->verdict == ABX_VERDICT_ALLOW && draw(3) == 0;
+        rule->port_first = draw(3) == 0 ? 20 : 0;
+        rule->port_last = rule->port_first == 0 ? 0 : 90;
+        draw_host(rule->pattern, true);
+        return;
+    }
+    rule->kind = ABX_REQUEST_PATH;
+    rule->access = 1u << draw(draw(3) == 0 ? 3 : 2);
+    draw_path(rule->pattern, rule->verdict != ABX_VERDICT_ALLOW);
+    rule->is_literal = draw(8) == 0;
+}
+
+static void
+draw_note(void)
+{
+    generated.n_layers = 1 + draw(NOTE_LAYERS_MAX);
+    generated.n_rules = draw(12);
+    memset(generated.layers, 0, sizeof generated.layers);
+    for (uint32_t i = 0; i < generated.n_layers; i++) {
+        struct note_layer *layer = &generated.layers[i];
+
+        layer->network = draw(3);
+        layer->has_mode = layer->network != NETWORK_NONE || draw(2) == 0;
+        layer->is_git_protected = draw(3) == 0;
+        layer->n_protect = draw(2);
+        strcpy(layer->protect[0], draw(2) == 0 ? ".rc" : "ab");
+    }
+    for (size_t i = 0; i < generated.n_rules; i++) {
+        draw_rule(&generated.rules[i], generated.n_layers);
+    }
+}
+
+static void
+draw_request(struct note_request *r)
+{
+    static const char *const verbs[] = { "open", "mkdir", "rename", "unlink" };
+
+    memset(r, 0, sizeof *r);
+    r->request.size = sizeof r->request;
+    r->request.target = r->target;
+    if (draw(6) == 0) {
+        r->request.kind = ABX_REQUEST_CONNECT;
+        r->request.port = draw(2) == 0 ? 443 : 22;
+        draw_host(r->target, false);
+        return;
+    }
+    r->request.kind = draw(6) == 0 ? ABX_REQUEST_EXEC : ABX_REQUEST_PATH;
+    r->request.access = r->request.kind == ABX_REQUEST_EXEC ? 0 : 1 + draw(7);
+    r->request.verb = draw(2) == 0 ? NULL : verbs[draw(N_ELEMENTS(verbs))];
+    draw_path(r->target, false);
+}
+
+static void
+show_note(void)
+{
+    for (size_t i = 0; i < generated.n_rules; i++) {
+        const struct note_rule *rule = &generated.rules[i];
+
+        printf("layer %u kind %u access %u %s '%s'%s\n", rule->layer, rule->kind, rule->access,
+                verdict_names[rule->verdict], rule->pattern, rule->is_literal ? " literal" : "");
+    }
+    for (uint32_t i = 0; i < generated.n_layers; i++) {
+        printf("layer %u git %d protect %s\n", i, generated.layers[i].is_git_protected,
+                generated.layers[i].n_protect > 0 ? generated.layers[i].protect[0] : "-");
+    }
+}
+
+START_TEST(two_implementations_agree_on_generated_policies_and_requests)
+{
+    random_state = (uint32_t)_i * 7919u + 1;
+    for (int round = 0; round < 1000; round++) {
+        AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+        struct fail fail = { 0 };
+
+        draw_note();
+        policy = note_policy(&generated, &fail);
+        if (policy == NULL) {
+            ck_assert_int_eq(fail.status, ABX_ERR_POLICY);
+            continue;
+        }
+        for (int i = 0; i < 20; i++) {
+            struct note_request r;
+            struct ruling ruling;
+            abx_verdict slow;
+
+            draw_request(&r);
+            policy_decide(policy, &r.request, &ruling);
+            slow = slow_decide(&generated, &r.request);
+            if (ruling.verdict != slow) {
+                show_note();
+            }
+            ck_assert_msg(ruling.verdict == slow,
+                    "kind %u access %u %s by %s port %u: %s, slowly %s", r.request.kind,
+                    r.request.access, r.target, r.request.verb == NULL ? "-" : r.request.verb,
+                    r.request.port, verdict_names[ruling.verdict], verdict_names[slow]);
+        }
+    }
+}
+END_TEST
+
+/* ---- rulings and the public face ---- */
+
+static abx_policy *
+policy_of(const char *text)
+{
+    struct fail fail = { 0 };
+    abx_policy *policy;
+
+    ck_assert(note_parse(text, &note));
+    policy = note_policy(&note, &fail);
+    ck_assert_msg(policy != NULL, "%s", fail.text);
+    return policy;
+}
+
+static struct ruling
+ruling_of(abx_policy *policy, const char *text)
+{
+    struct note_request request;
+    struct ruling ruling;
+
+    ck_assert(note_parse_request(text, &request));
+    policy_decide(policy, &request.request, &ruling);
+    return ruling;
+}
+
+START_TEST(a_write_outside_of_every_root_is_told_the_roots)
+{
+    AUTO(abx_policy_unrefp) abx_policy *policy = policy_of("write.allow: /w; write.allow: /tmp");
+    struct ruling ruling = ruling_of(policy, "write /etc/x");
+
+    ck_assert(ruling.from_default);
+    ck_assert_str_eq(ruling.id, "default");
+    ck_assert_str_eq(ruling.alternative, "write below '/w' or '/tmp'");
+}
+END_TEST
+
+START_TEST(a_rule_without_a_reason_gets_a_sentence)
+{
+    AUTO(abx_policy_unrefp)
+    abx_policy *policy = policy_of("read.deny: /home/u/.ssh OVER read.allow: /");
+    struct ruling ruling = ruling_of(policy, "read /home/u/.ssh/id");
+
+    ck_assert_str_eq(ruling.source, "user");
+    ck_assert_uint_eq(ruling.layer, 0);
+    ck_assert_str_eq(ruling.reason, "'/home/u/.ssh' is denied for reading by the policy 'user'");
+}
+END_TEST
+
+START_TEST(the_first_layer_that_says_the_strictest_is_the_source)
+{
+    AUTO(abx_policy_unrefp)
+    abx_policy *policy = policy_of("read.ask: /w OVER read.deny: /w OVER read.deny: /w");
+    struct ruling ruling = ruling_of(policy, "read /w");
+
+    ck_assert_str_eq(ruling.source, "user");
+    ck_assert_uint_eq(ruling.layer, 1);
+}
+END_TEST
+
+START_TEST(no_network_is_its_own_reason)
+{
+    AUTO(abx_policy_unrefp) abx_policy *policy = policy_of("read.allow: /");
+    struct ruling ruling = ruling_of(policy, "connect example.com:443");
+
+    ck_assert_str_eq(ruling.id, "network:mode");
+    ck_assert_str_eq(ruling.reason, "the policy allows no network");
+    ck_assert_str_ne(ruling.alternative, "");
+}
+END_TEST
+
+START_TEST(gits_configuration_is_denied_by_content)
+{
+    AUTO(abx_policy_unrefp) abx_policy *policy = policy_of("write.allow: /w; git");
+
+    ck_assert(ruling_of(policy, "write /w/.git/config by rename").by_content);
+    ck_assert(ruling_of(policy, "write /w/.git/info/attributes by rename").by_content);
+    ck_assert(!ruling_of(policy, "write /w/.git/hooks/x by rename").by_content);
+    ck_assert_str_eq(ruling_of(policy, "write /w/.git/hooks/x").id, "protect:.git/hooks");
+}
+END_TEST
+
+static const struct bad_request {
+    const char *name;
+    abx_request request;
+} bad_requests[] = {
+    { "relative", { sizeof(abx_request), ABX_REQUEST_PATH, 1, 0, "a", NULL } },
+    { "dots", { sizeof(abx_request), ABX_REQUEST_PATH, 1, 0, "/a/../b", NULL } },
+    { "a slash at the end", { sizeof(abx_request), ABX_REQUEST_PATH, 1, 0, "/a/", NULL } },
+    { "two slashes", { sizeof(abx_request), ABX_REQUEST_PATH, 1, 0, "//a", NULL } },
+    { "no access", { sizeof(abx_request), ABX_REQUEST_PATH, 0, 0, "/a", NULL } },
+    { "unknown access", { sizeof(abx_request), ABX_REQUEST_PATH, 8, 0, "/a", NULL } },
+    { "no target", { sizeof(abx_request), ABX_REQUEST_PATH, 1, 0, NULL, NULL } },
+    { "unknown kind", { sizeof(abx_request), 99, 1, 0, "/a", NULL } },
+    { "no port", { sizeof(abx_request), ABX_REQUEST_LISTEN, 0, 0, NULL, NULL } },
+    { "a port too large", { sizeof(abx_request), ABX_REQUEST_CONNECT, 0, 65536, "a.com", NULL } },
+};
+
+START_TEST(a_request_that_is_none_is_refused)
+{
+    const struct bad_request *c = &bad_requests[_i];
+    AUTO(abx_policy_unrefp) abx_policy *policy = policy_of("read.allow: /");
+    abx_decision decision = { .size = sizeof decision, .verdict = 77 };
+    struct ruling ruling;
+
+    ck_assert_msg(
+            abx_policy_evaluate(policy, &c->request, &decision) == ABX_ERR_INVALID, "%s", c->name);
+    ck_assert_uint_eq(decision.verdict, 77);
+    ck_assert_uint_eq(policy_decide(policy, &c->request, &ruling), ABX_VERDICT_DENY);
+}
+END_TEST
+
+START_TEST(evaluate_reads_and_writes_as_much_as_the_caller_knows)
+{
+    AUTO(abx_policy_unrefp) abx_policy *policy = policy_of("read.allow: /");
+    abx_request request = { sizeof request, ABX_REQUEST_PATH, 1, 0, "/a", NULL };
+    abx_decision decision = { .size = offsetof(abx_decision, layer), .layer = 77 };
+    struct {
+        abx_request request;
+        uint64_t more;
+    } newer = { request, 1 };
+
+    ck_assert_int_eq(abx_policy_evaluate(policy, &request, &decision), ABX_OK);
+    ck_assert_uint_eq(decision.verdict, ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(decision.layer, 77);
+    newer.request.size = sizeof newer;
+    ck_assert_int_eq(abx_policy_evaluate(policy, &newer.request, &decision), ABX_ERR_ABI);
+    newer.more = 0;
+    ck_assert_int_eq(abx_policy_evaluate(policy, &newer.request, &decision), ABX_OK);
+    decision.size = 0;
+    ck_assert_int_eq(abx_policy_evaluate(policy, &request, &decision), ABX_ERR_ABI);
+    ck_assert_int_eq(abx_policy_evaluate(NULL, &request, &decision), ABX_ERR_INVALID);
+    ck_assert_int_eq(abx_policy_evaluate(policy, NULL, &decision), ABX_ERR_INVALID);
+}
+END_TEST
+
+START_TEST(explain_names_every_rule_that_matched_and_why_it_lost)
+{
+    AUTO(abx_policy_unrefp)
+    abx_policy *policy =
+            policy_of("read.allow: /; read.deny: **/.env; write.allow: /w/.env; read.deny: /x");
+    abx_request request = { sizeof request, ABX_REQUEST_PATH, 1, 0, "/w/.env", NULL };
+    AUTO(freep) char *json = NULL;
+    size_t length = 0;
+
+    ck_assert_int_eq(abx_policy_explain(policy, &request, &json, &length), ABX_OK);
+    ck_assert_uint_eq(length, strlen(json));
+    ck_assert_ptr_nonnull(strstr(json, "{\"verdict\":\"deny\",\"rule\":\"rule:1\""));
+    ck_assert_ptr_nonnull(strstr(json, "another rule matched more of the name"));
+    ck_assert_ptr_nonnull(
+            strstr(json, "it is implied by another rule, and such a rule loses a tie"));
+    ck_assert_ptr_null(strstr(json, "/x"));
+}
+END_TEST
+
+START_TEST(an_intersection_is_never_wider_than_either)
+{
+    random_state = 5;
+    for (int round = 0; round < 200; round++) {
+        AUTO(abx_policy_unrefp) abx_policy *a = NULL;
+        AUTO(abx_policy_unrefp) abx_policy *b = NULL;
+        AUTO(abx_policy_unrefp) abx_policy *both = NULL;
+        struct fail fail;
+
+        draw_note();
+        a = note_policy(&generated, &fail);
+        draw_note();
+        generated.n_layers = 1;
+        for (size_t i = 0; i < generated.n_rules; i++) {
+            generated.rules[i].layer = 0;
+        }
+        b = note_policy(&generated, &fail);
+        if (a == NULL || b == NULL) {
+            continue;
+        }
+        ck_assert_int_eq(abx_policy_intersect(a, b, &both, NULL), ABX_OK);
+        for (int i = 0; i < 20; i++) {
+            struct note_request r;
+            struct ruling of_b, of_both;
+
+            draw_request(&r);
+            policy_decide(b, &r.request, &of_b);
+            policy_decide(both, &r.request, &of_both);
+            ck_assert(of_both.verdict != ABX_VERDICT_ALLOW || of_b.verdict == ABX_VERDICT_ALLOW);
+        }
+    }
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("evaluate");
+    TCase *tcase = tcase_create("evaluate");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, each_row_of_the_truth_table_holds);
+    tcase_add_loop_test(tcase, two_implementations_agree_on_generated_policies_and_requests, 0, 10);
+    tcase_add_test(tcase, a_write_outside_of_every_root_is_told_the_roots);
+    tcase_add_test(tcase, a_rule_without_a_reason_gets_a_sentence);
+    tcase_add_test(tcase, the_first_layer_that_says_the_strictest_is_the_source);
+    tcase_add_test(tcase, no_network_is_its_own_reason);
+    tcase_add_test(tcase, gits_configuration_is_denied_by_content);
+    tcase_add_loop_test(tcase, a_request_that_is_none_is_refused, 0, N_ELEMENTS(bad_requests));
+    tcase_add_test(tcase, evaluate_reads_and_writes_as_much_as_the_caller_knows);
+    tcase_add_test(tcase, explain_names_every_rule_that_matched_and_why_it_lost);
+    tcase_add_test(tcase, an_intersection_is_never_wider_than_either);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
