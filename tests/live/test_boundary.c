@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Real boxes with a broker made here: what opening, starting, ending and failing leave and tell. */
+#include "live/box.h"
+
+#include "base/mem.h"
+#include "linux/boundary.h"
+#include "unit/main.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct box box;
+static char workspace[64];
+static char policy[1024];
+static unsigned int fds_before;
+
+static void
+start(void)
+{
+    snprintf(workspace, sizeof workspace, "/var/tmp/agentbox-boundary-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(workspace));
+    snprintf(policy, sizeof policy,
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+            "\"write\":{\"allow\":[\"%s\",\"/tmp\"],\"ask\":[\"/var/asked\"]}}}",
+            workspace);
+    box_start(&box);
+}
+
+static void
+open_box(void)
+{
+    abx_status r = box_open(&box, policy);
+
+    ck_assert_msg(r == ABX_OK, "%s: %s (%s)", box.fail.step, box.fail.text, box.fail.remedy);
+}
+
+static void
+end(void)
+{
+    box_close(&box);
+    box_stop(&box);
+    ck_assert_int_eq(rmdir(workspace), 0);
+}
+
+START_TEST(a_command_runs_and_its_exit_and_output_are_told)
+{
+    struct exit_status status;
+    char *output;
+
+    open_box();
+    output = box_run(&box, 1, "echo hello; exit 7", &status);
+    ck_assert_str_eq(output, "hello\n");
+    ck_assert_uint_eq(status.reason, ABX_EXIT_CODE);
+    ck_assert_int_eq(status.code, 7);
+    free(output);
+    output = box_run(&box, 2, "kill -TERM $$", &status);
+    ck_assert_uint_eq(status.reason, ABX_EXIT_SIGNAL);
+    ck_assert_int_eq(status.code, SIGTERM);
+    free(output);
+}
+END_TEST
+
+START_TEST(opening_and_closing_gives_every_descriptor_back)
+{
+    struct exit_status status;
+
+    for (int i = 0; i < 3; i++) {
+        open_box();
+        free(box_run(&box, 1, "sleep 1000 >/dev/null 2>&1 & exit 0", &status));
+        box_close(&box);
+        box.n_exits = 0;
+        if (i == 0) {
+            fds_before = box_count_fds();
+        }
+        ck_assert_uint_eq(box_count_fds(), fds_before);
+    }
+    ck_assert_int_eq(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+END_TEST
+
+START_TEST(the_host_stays_dumpable_and_its_signals_unblocked)
+{
+    sigset_t mask;
+
+    open_box();
+    ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 1);
+    ck_assert_int_eq(sigprocmask(SIG_SETMASK, NULL, &mask), 0);
+    ck_assert(!sigismember(&mask, SIGINT));
+}
+END_TEST
+
+START_TEST(a_program_that_does_not_exist_is_an_exec_error_with_its_errno)
+{
+    const char *const argv[] = { "/nonexistent", NULL };
+
+    open_box();
+    ck_assert_int_eq(box_spawn(&box, 1, argv), -1);
+    ck_assert_int_eq(box.fail.status, ABX_ERR_EXEC);
+    ck_assert_int_eq(box.fail.os_code, ENOENT);
+    ck_assert_str_eq(box.fail.step, "exec:/nonexistent");
+    ck_assert_uint_eq(box.n_exits, 0);
+}
+END_TEST
+
+START_TEST(a_denied_write_is_told_before_the_exit_of_its_command)
+{
+    struct exit_status status;
+    const struct box_event *event;
+    char *output;
+
+    open_box();
+    output = box_run(&box, 9, "touch /usr/denied; true", &status);
+    ck_assert_int_eq(status.code, 0);
+    event = box_find(&box, "/usr/denied");
+    ck_assert_msg(event != NULL, "%s", output);
+    ck_assert_uint_eq(event->command, 9);
+    ck_assert_uint_ge(box_wait(&box, 9).events_before, 1);
+    free(output);
+}
+END_TEST
+
+START_TEST(what_is_refused_by_the_boundary_is_told)
+{
+    struct exit_status status;
+    const struct box_event *event;
+
+    open_box();
+    free(box_run(&box, 1, "unshare -m true", &status));
+    ck_assert_int_ne(status.code, 0);
+    event = box_find(&box, "unshare");
+    ck_assert_ptr_nonnull(event);
+    ck_assert_uint_eq(event->request, ABX_REQUEST_SYSCALL);
+}
+END_TEST
+
+START_TEST(background_processes_outlive_their_command_and_are_still_attributed)
+{
+    struct exit_status status;
+    const struct box_event *event;
+
+    open_box();
+    free(box_run(&box, 1,
+            "(while ! [ -e /tmp/go ]; do sleep 0.01; done; touch /usr/late; "
+            "touch /tmp/done) >/dev/null 2>&1 &",
+            &status));
+    free(box_run(&box, 2, "touch /tmp/go; while ! [ -e /tmp/done ]; do sleep 0.01; done", &status));
+    event = box_find(&box, "/usr/late");
+    ck_assert_ptr_nonnull(event);
+    ck_assert_uint_eq(event->command, 1);
+}
+END_TEST
+
+static void *
+spawn_some(void *data)
+{
+    const uint64_t first = (uint64_t)(uintptr_t)data;
+
+    for (uint64_t i = 0; i < 8; i++) {
+        struct exit_status status;
+        char line[32], wanted[32];
+        char *output;
+
+        snprintf(line, sizeof line, "echo %lu", first + i);
+        snprintf(wanted, sizeof wanted, "%lu\n", first + i);
+        output = box_run(&box, first + i, line, &status);
+        ck_assert_str_eq(output, wanted);
+        free(output);
+    }
+    return NULL;
+}
+
+START_TEST(many_threads_start_commands_in_one_box)
+{
+    pthread_t threads[8];
+
+    open_box();
+    for (uintptr_t i = 0; i < 8; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, spawn_some, (void *)((i + 1) * 100)), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    ck_assert_uint_eq(box.n_exits, 64);
+}
+END_TEST
+
+START_TEST(killing_ends_the_box_and_later_commands_are_refused)
+{
+    static const char *const argv[] = { "/bin/sleep", "1000", NULL };
+    int output;
+
+    open_box();
+    output = box_spawn(&box, 1, argv);
+    ck_assert_int_ge(output, 0);
+    close(output);
+    backend_pick()->kill(box.boundary);
+    box_wait_ended(&box);
+    ck_assert_int_eq(box_spawn(&box, 2, argv), -1);
+    ck_assert_int_eq(box.fail.status, ABX_ERR_STATE);
+}
+END_TEST
+
+START_TEST(a_signal_reaches_the_command)
+{
+    static const char *const argv[] = { "/bin/sleep", "1000", NULL };
+    struct box_exit exit;
+    int output;
+
+    open_box();
+    output = box_spawn(&box, 1, argv);
+    ck_assert_int_ge(output, 0);
+    ck_assert_int_eq(backend_pick()->signal(box.boundary, 1, SIGINT), ABX_OK);
+    exit = box_wait(&box, 1);
+    ck_assert_uint_eq(exit.status.reason, ABX_EXIT_SIGNAL);
+    ck_assert_int_eq(exit.status.code, SIGINT);
+    close(output);
+}
+END_TEST
+
+START_TEST(a_pty_is_handed_out_and_is_the_commands_terminal)
+{
+    static const char *const argv[] = { "/bin/sh", "-c", "tty; stty size", NULL };
+    static const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+    const struct command command = {
+        .id = 1, .argv = argv, .env = env, .cwd = "/", .pty = true, .rows = 33, .columns = 77
+    };
+    char text[256];
+    size_t used = 0;
+    ssize_t n;
+    int pty = -1;
+
+    open_box();
+    ck_assert_msg(backend_pick()->spawn(box.boundary, &command, &pty, &box.fail) == ABX_OK,
+            "%s: %s", box.fail.step, box.fail.text);
+    ck_assert_int_ge(pty, 0);
+    while (used < sizeof text - 1 && (n = read(pty, text + used, sizeof text - 1 - used)) > 0) {
+        used += (size_t)n;
+    }
+    text[used] = '\0';
+    ck_assert_msg(strstr(text, "/dev/pts/") != NULL && strstr(text, "33 77") != NULL, "%s", text);
+    close(pty);
+}
+END_TEST
+
+START_TEST(a_program_in_the_box_that_cannot_run_fails_the_opening_and_leaves_nothing)
+{
+    const struct box_setup setup = {
+        .plan = &box.plan, .loop = box.loop, .broker = &box.broker, .init_path = "/etc/passwd"
+    };
+
+    open_box();
+    backend_pick()->close(box.boundary);
+    box.boundary = NULL;
+    fds_before = box_count_fds();
+    ck_assert_int_eq(backend_pick()->open(&setup, &box.boundary, &box.fail), ABX_ERR_SETUP);
+    ck_assert_str_eq(box.fail.step, "exec:init");
+    ck_assert_ptr_null(box.boundary);
+    ck_assert_uint_eq(box_count_fds(), fds_before);
+    ck_assert_int_eq(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+}
+END_TEST
+
+START_TEST(the_receipt_is_a_list_of_layers)
+{
+    char *receipt;
+
+    open_box();
+    receipt = backend_pick()->receipt(box.boundary);
+    ck_assert_ptr_nonnull(receipt);
+    ck_assert_ptr_nonnull(strstr(receipt, "{\"mechanism\":\"seccomp\",\"state\":\"on\""));
+    ck_assert_int_eq(receipt[0], '[');
+    ck_assert_int_eq(receipt[strlen(receipt) - 1], ']');
+    free(receipt);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("boundary");
+    TCase *tcase = tcase_create("boundary");
+
+    tcase_set_timeout(tcase, 20);
+    tcase_add_checked_fixture(tcase, start, end);
+    tcase_add_test(tcase, a_command_runs_and_its_exit_and_output_are_told);
+    tcase_add_test(tcase, opening_and_closing_gives_every_descriptor_back);
+    tcase_add_test(tcase, the_host_stays_dumpable_and_its_signals_unblocked);
+    tcase_add_test(tcase, a_program_that_does_not_exist_is_an_exec_error_with_its_errno);
+    tcase_add_test(tcase, a_denied_write_is_told_before_the_exit_of_its_command);
+    tcase_add_test(tcase, what_is_refused_by_the_boundary_is_told);
+    tcase_add_test(tcase, background_processes_outlive_their_command_and_are_still_attributed);
+    tcase_add_test(tcase, many_threads_start_commands_in_one_box);
+    tcase_add_test(tcase, killing_ends_the_box_and_later_commands_are_refused);
+    tcase_add_test(tcase, a_signal_reaches_the_command);
+    tcase_add_test(tcase, a_pty_is_handed_out_and_is_the_commands_terminal);
+    tcase_add_test(
+            tcase, a_program_in_the_box_that_cannot_run_fails_the_opening_and_leaves_nothing);
+    tcase_add_test(tcase, the_receipt_is_a_list_of_layers);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
