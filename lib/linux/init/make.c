@@ -93,7 +93,8 @@ clone_device(struct init *init, const char *path)
     }
     r = (int)SYS(statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &status, 0);
     if (r == 0) {
-        r = (status.stx_mode & S_IFMT) == S_IFCHR ? sys_open_tree(fd, 0) : -ENODEV;
+        r = (status.stx_mode & SYS_TYPE_MASK) == SYS_TYPE_CHARACTER ? sys_open_tree(fd, 0)
+                                                                    : -ENODEV;
     }
     return close_and(fd, r);
 }

@@ -108,6 +108,8 @@ finish_start(struct init *init, struct command_slot *slot)
         slot->state = COMMAND_RUNNING;
         tell(init, &message, slot->pidfd);
     }
+    /* A child that is being held still has the pipe open, and epoll would tell of it for ever. */
+    SYS(epoll_ctl, init->epoll, EPOLL_CTL_DEL, slot->pipe, 0, 0, 0);
     sys_close(slot->pipe);
     sys_close(slot->pidfd);
 }

@@ -178,7 +178,7 @@ add_rule(struct init *init, int fd, uint64_t access)
     if (r < 0) {
         return r;
     }
-    if ((status.stx_mode & S_IFMT) != S_IFDIR) {
+    if ((status.stx_mode & SYS_TYPE_MASK) != SYS_TYPE_DIRECTORY) {
         rule.allowed_access &= FILE_RIGHTS; /* else EINVAL */
     }
     if (rule.allowed_access == 0) {

@@ -135,7 +135,10 @@ enum {
     SYS_MNT_DETACH = 2,
     SYS_PIPE_CLOEXEC = 02000000,
     SYS_POLLIN = 1,
-    SYS_SEEK_END = 2
+    SYS_SEEK_END = 2,
+    SYS_TYPE_MASK = 0170000,
+    SYS_TYPE_DIRECTORY = 0040000,
+    SYS_TYPE_CHARACTER = 0020000 /* st_mode */
 };
 
 struct sys_iovec {
