@@ -173,7 +173,7 @@ fake_unmap(const void *start)
 static long
 fake_statx(struct statx *status)
 {
-    bool is_looked_up = fake.calls > 1 && fake.log[fake.calls - 2] == __NR_openat2;
+    bool is_looked_up = fake.previous == __NR_openat2;
 
     status->stx_mode = is_looked_up ? SYS_TYPE_CHARACTER : SYS_TYPE_DIRECTORY;
     status->stx_dev_minor = is_looked_up && fake.is_foreign ? BOX_DEVICE + 1 : BOX_DEVICE;
@@ -330,6 +330,7 @@ sys_call(long number, long a, long b, long c, long d, long e, long f)
 {
     const long arguments[] = { a, b, c, d, e, f };
     long at = fake.calls++;
+    long result;
 
     if (at < FAKE_LOG) {
         fake.log[at] = number;
@@ -345,5 +346,7 @@ sys_call(long number, long a, long b, long c, long d, long e, long f)
         }
         return -fake.error;
     }
-    return fake_result(number, arguments);
+    result = fake_result(number, arguments);
+    fake.previous = number;
+    return result;
 }

@@ -65,6 +65,7 @@ struct fake {
     bool closed_twice;
 
     /* own */
+    long previous;
     size_t inbox_at, children_at, events_at;
     jmp_buf out;
     bool has_out;

@@ -354,7 +354,8 @@ START_TEST(started_is_told_before_exited_whichever_is_seen_first)
     ck_assert_uint_eq(fake.outbox[1].wire.id, 4);
     ck_assert_int_eq(fake.outbox[1].wire.value, 7);
     ck_assert_uint_eq(fake.outbox[1].wire.mask, CLD_EXITED);
-    ck_assert_int_eq(count_calls(SYS_epoll_ctl), 5); /* socket, children, host, pipe and off again */
+    ck_assert_int_eq(
+            count_calls(SYS_epoll_ctl), 5); /* socket, children, host, pipe and off again */
     ck_assert_int_eq(fake_done(2), 0);
     ck_assert(!fake.closed_twice);
 }
