@@ -17,6 +17,8 @@ enum rung {
     RUNG_A
 };
 
+const char *rung_name(enum rung rung); /* "A--" */
+
 struct capabilities {
     enum rung rung;
     bool user_namespace, mount_namespace, pid_namespace, net_namespace;

@@ -129,13 +129,19 @@ add_settings(struct str *out, const struct plan *plan)
     str_printf(out, "hostname %s\n", plan->hostname);
 }
 
+const char *
+rung_name(enum rung rung)
+{
+    static const char *const names[] = { "none", "C", "B'", "B", "A--", "A-", "A" };
+
+    return names[rung];
+}
+
 static void
 add_capabilities(struct str *out, const struct capabilities *found)
 {
-    static const char *const rungs[] = { "none", "C", "B'", "B", "A--", "A-", "A" };
-
     str_printf(out, "rung %s landlock=%u notify=%d fuse=%d proc=%d net=%d uid=%u gid=%u\n",
-            rungs[found->rung], found->landlock_abi, found->seccomp_notify, found->fuse,
+            rung_name(found->rung), found->landlock_abi, found->seccomp_notify, found->fuse,
             found->fresh_proc, found->net_namespace, found->uid, found->gid);
 }
 

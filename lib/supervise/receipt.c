@@ -7,28 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *
-name_of_rung(enum rung rung)
-{
-    switch (rung) {
-    case RUNG_A:
-        return "A";
-    case RUNG_A_NO_LANDLOCK:
-        return "A-";
-    case RUNG_A_NO_BROKER:
-        return "A--";
-    case RUNG_B:
-        return "B";
-    case RUNG_B_PRIME:
-        return "B'";
-    case RUNG_C:
-        return "C";
-    case RUNG_NONE:
-        break;
-    }
-    return "none";
-}
-
 static void
 add_bytes(struct str *out, const char *name, const char *bytes)
 {
@@ -111,7 +89,7 @@ box_receipt(abx_box *box, size_t *ret_length)
     struct str out = { .failed = mechanisms == NULL };
 
     str_printf(&out, "{\"box\":%" PRIu64 ",\"backend\":\"%s\",\"rung\":\"%s\",\"policy\":\"%s\"",
-            box->id, backend->name, name_of_rung(box->plan.capabilities.rung),
+            box->id, backend->name, rung_name(box->plan.capabilities.rung),
             abx_policy_get_digest(box->policy));
     str_printf(&out, ",\"mechanisms\":%s,\"links\":[", mechanisms == NULL ? "[]" : mechanisms);
     add_links(&out, box);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns abx_report, which is immutable once it was handed out. */
+#include "supervise/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 4
+
+static const char *const columns[COLUMNS] = { "feature", "state", "detail", "remedy" };
+
+struct report_row {
+    char *texts[COLUMNS];
+};
+
+struct abx_report {
+    atomic_uint references;
+    struct vec rows; /* struct report_row */
+};
+
+abx_report *
+report_new(void)
+{
+    abx_report *report = calloc(1, sizeof *report);
+
+    if (report != NULL) {
+        atomic_init(&report->references, 1);
+        report->rows = VEC(struct report_row);
+    }
+    return report;
+}
+
+bool
+report_add(abx_report *report, const char *feature, const char *state, const char *detail,
+        const char *remedy)
+{
+    const char *const texts[COLUMNS] = { feature, state, detail, remedy };
+    struct report_row *row = vec_add(&report->rows);
+    bool ok = row != NULL;
+
+    for (size_t i = 0; ok && i < COLUMNS; i++) {
+        row->texts[i] = text_escape(texts[i], strlen(texts[i]), false);
+        ok = row->texts[i] != NULL;
+    }
+    return ok;
+}
+
+size_t
+report_count(const abx_report *report)
+{
+    return report->rows.count;
+}
+
+const char *
+report_text(const abx_report *report, size_t row, const char *column)
+{
+    for (size_t i = 0; i < COLUMNS && row < report->rows.count; i++) {
+        if (strcmp(columns[i], column) == 0) {
+            return vec_at(&report->rows, struct report_row, row)->texts[i];
+        }
+    }
+    return NULL;
+}
+
+char *
+report_json(const abx_report *report, size_t *ret_length)
+{
+    struct str out = { 0 };
+
+    str_add(&out, "[");
+    for (size_t row = 0; row < report->rows.count; row++) {
+        str_add(&out, row == 0 ? "{" : ",{");
+        for (size_t i = 0; i < COLUMNS; i++) {
+            str_printf(&out, "%s\"%s\":", i == 0 ? "" : ",", columns[i]);
+            str_add_json(&out, vec_at(&report->rows, struct report_row, row)->texts[i]);
+        }
+        str_add(&out, "}");
+    }
+    str_add(&out, "]");
+    return str_steal(&out, ret_length);
+}
+
+abx_report *
+report_ref(abx_report *report)
+{
+    atomic_fetch_add_explicit(&report->references, 1, memory_order_relaxed);
+    return report;
+}
+
+void
+report_unref(abx_report *report)
+{
+    if (report == NULL ||
+            atomic_fetch_sub_explicit(&report->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    for (size_t row = 0; row < report->rows.count; row++) {
+        for (size_t i = 0; i < COLUMNS; i++) {
+            free(vec_at(&report->rows, struct report_row, row)->texts[i]);
+        }
+    }
+    vec_done(&report->rows);
+    free(report);
+}
