@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a platform does, and what it may ask and tell.  A backend knows neither policy nor events: it
- * gets a plan, and a broker that decides.  All broker functions may be called from the loop thread
- * and from the backend's workers. */
+ * What a platform does, and what it may ask and tell.  A backend knows neither policy nor events:
+ * it gets a plan, and a broker that decides.  All broker functions may be called from the loop
+ * thread and from the backend's workers. */
 #ifndef ABX_BACKEND_BACKEND_H
 #define ABX_BACKEND_BACKEND_H
 
@@ -11,20 +11,20 @@
 
 /* Who does something. */
 struct subject {
-    uint64_t command;    /* id of the command, 0 if it cannot be told */
-    int32_t pid;         /* as the host sees it */
+    uint64_t command; /* id of the command, 0 if it cannot be told */
+    int32_t pid; /* as the host sees it */
     const char *program; /* path of its executable, "" if unknown */
 };
 
 /* What is done. */
 struct act {
-    uint32_t request;    /* ABX_REQUEST_* */
-    uint32_t access;     /* ABX_ACCESS_*, one bit */
+    uint32_t request; /* ABX_REQUEST_* */
+    uint32_t access; /* ABX_ACCESS_*, one bit */
     uint32_t port;
-    const char *target;  /* real absolute path, host name or address, name of a system call */
-    const char *asked;   /* as the program spelled it, or NULL if the same */
-    const char *verb;    /* "open", "rename", "unlink", "connect", ... */
-    int content;         /* descriptor of the file that would stand at target after a rename, else -1 */
+    const char *target; /* real absolute path, host name or address, name of a system call */
+    const char *asked; /* as the program spelled it, or NULL if the same */
+    const char *verb; /* "open", "rename", "unlink", "connect", ... */
+    int content; /* descriptor of the file that would stand at target after a rename, else -1 */
 };
 
 struct exit_status {
@@ -38,8 +38,8 @@ struct broker {
     void *data;
     /* ALLOW: go on.  DENY: refuse with EACCES; the event has been made.  ASK: hold the call; the
      * answer comes through backend->answer with *ret_ticket.  Equal questions share a ticket. */
-    abx_verdict (*decide)(void *data, const struct subject *subject, const struct act *act,
-            uint64_t *ret_ticket);
+    abx_verdict (*decide)(
+            void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket);
     /* The caller of a held call is gone or was interrupted: one waiter less. */
     void (*withdraw)(void *data, uint64_t ticket);
     /* A refusal that the boundary makes without asking (a system call), or something allowed and
@@ -54,9 +54,9 @@ struct broker {
 /* What open needs besides the plan; borrowed during the call. */
 struct box_setup {
     const struct plan *plan; /* borrowed until close */
-    struct loop *loop;       /* the supervisor's; runs in its own thread already */
+    struct loop *loop; /* the supervisor's; runs in its own thread already */
     const struct broker *broker; /* borrowed until close */
-    const char *init_path;   /* NULL: the carried program */
+    const char *init_path; /* NULL: the carried program */
 };
 
 struct command {
@@ -64,10 +64,10 @@ struct command {
     const char *const *argv;
     const char *const *env; /* whole environment */
     const char *cwd;
-    int stdio[3];           /* borrowed descriptors; unused with pty */
+    int stdio[3]; /* borrowed descriptors; unused with pty */
     bool pty;
     uint32_t rows, columns;
-    uint64_t cpu_ms;        /* 0 none */
+    uint64_t cpu_ms; /* 0 none */
 };
 
 struct boundary; /* one open box, the backend's */
@@ -77,8 +77,8 @@ struct backend {
     void (*probe)(struct capabilities *ret_capabilities);
     const struct host_view *host;
     /* Blocks until the boundary stands, or nothing is left of it.  Any thread but the loop's. */
-    abx_status (*open)(const struct box_setup *setup, struct boundary **ret_boundary,
-            struct fail *fail);
+    abx_status (*open)(
+            const struct box_setup *setup, struct boundary **ret_boundary, struct fail *fail);
     /* Blocks until the command executes inside the finished boundary; ABX_ERR_EXEC with os_code
      * ENOENT, EACCES... if its program cannot be executed.  *ret_pty: master, with pty, else -1. */
     abx_status (*spawn)(struct boundary *boundary, const struct command *command, int *ret_pty,
@@ -90,10 +90,13 @@ struct backend {
     /* JSON array for the receipt: {"mechanism","state","detail"} per layer.  Caller frees. */
     char *(*receipt)(struct boundary *boundary);
     void (*kill)(struct boundary *boundary); /* every process; the box cannot be used again */
-    /* Ends and reaps everything, frees.  No broker call after it returned.  Not on the loop thread. */
+    /* Ends and reaps everything, frees.  No broker call after it returned.  Not on the loop thread.
+     */
     void (*close)(struct boundary *boundary);
 };
 
+/* The platform's, of which the build selects the folder. */
+extern const struct backend backend_native;
 /* pick.c: the backend of this build. */
 const struct backend *backend_pick(void);
 

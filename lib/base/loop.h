@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The supervisor's event loop: descriptors, timers and calls posted from other threads, on one thread.
- * Everything but loop_post and loop_call belongs to the loop's thread (or to its owner before
- * loop_run and after it returned). */
+ * The supervisor's event loop: descriptors, timers and calls posted from other threads, on one
+ * thread. Everything but loop_post and loop_call belongs to the loop's thread (or to its owner
+ * before loop_run and after it returned). */
 #ifndef ABX_BASE_LOOP_H
 #define ABX_BASE_LOOP_H
 
@@ -22,8 +22,8 @@ void loop_stop(struct loop *loop); /* any thread */
 bool loop_is_own_thread(struct loop *loop);
 
 /* Borrows fd.  Removal inside any callback is safe: a removed source is not called again. */
-struct loop_source *loop_add(struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn fn,
-        void *data);
+struct loop_source *loop_add(
+        struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn fn, void *data);
 void loop_modify(struct loop_source *source, uint32_t epoll_events);
 void loop_remove(struct loop_source *source); /* NULL is nothing */
 
@@ -35,7 +35,8 @@ uint64_t clock_now_ns(void); /* CLOCK_MONOTONIC */
 
 /* Any thread: runs fn on the loop's thread later; false if memory ran out or the loop stopped. */
 bool loop_post(struct loop *loop, loop_call_fn fn, void *data);
-/* Any other thread: the same, and waits until it has run.  On the loop's own thread calls at once. */
+/* Any other thread: the same, and waits until it has run.  On the loop's own thread calls at once.
+ */
 bool loop_call(struct loop *loop, loop_call_fn fn, void *data);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of functions by which the library uses Linux. */
-#include "linux/backend.h"
+#include "backend/backend.h"
 
 #include "linux/host.h"
 #include "linux/own.h"
 
-const struct backend linux_backend = {
+const struct backend backend_native = {
     .name = "linux",
     .probe = host_probe,
     .host = &host_real,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside lib/linux only: one open box as its parts see it.  boundary.c owns it: starts init, speaks the
- * control socket, starts commands.  The parts (notify.c, mask.c, stub.c) get it lent. */
+ * Inside lib/linux only: one open box as its parts see it.  boundary.c owns it: starts init, speaks
+ * the control socket, starts commands.  The parts (notify.c, mask.c, stub.c) get it lent. */
 #ifndef ABX_LINUX_BOUNDARY_H
 #define ABX_LINUX_BOUNDARY_H
 
 #include "backend/backend.h"
 
 struct notify; /* notify.h: the listener of one command */
-struct mask;   /* mask.h: the served file system of denied reads */
-struct stub;   /* stub.h: the name server of the box */
+struct mask; /* mask.h: the served file system of denied reads */
+struct stub; /* stub.h: the name server of the box */
 struct listeners; /* notify.h: what the listeners of a box share */
 
 struct boundary {
@@ -17,11 +17,12 @@ struct boundary {
     const struct broker *broker;
     int32_t init_pid; /* as the host sees it */
     int init_pidfd;
-    int root;         /* O_PATH of the box's root directory */
-    int host_root;    /* O_PATH of the host's "/" */
+    int root; /* O_PATH of the box's root directory */
+    int host_root; /* O_PATH of the host's "/" */
     struct mask *mask; /* NULL without masks */
     struct stub *stub;
-    struct listeners *listeners; /* notify.c's: made by the first notify_new, freed by notify_close */
+    struct listeners
+            *listeners; /* notify.c's: made by the first notify_new, freed by notify_close */
     struct boundary_private *own; /* boundary.c's */
 };
 
