@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -348,6 +351,225 @@ START_TEST(a_refused_call_is_EPERM_and_an_event)
 }
 END_TEST
 
+
+/* ---- races ---- */
+#define TRIES 3000
+
+static char flipped[64];
+static atomic_bool is_over;
+
+static void *
+flip_path(void *data)
+{
+    while (!atomic_load(&is_over)) {
+        memcpy(flipped, "./////n", 7);
+        memcpy(flipped, ".bashrc", 7);
+    }
+    return NULL;
+}
+
+/* Opens again and again, and looks whether what was opened is what is protected. */
+static int
+open_and_compare(const char *path)
+{
+    struct stat protected, opened;
+
+    EXPECT(stat(".bashrc", &protected) == 0);
+    for (int i = 0; i < TRIES; i++) {
+        int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+        if (fd >= 0) {
+            EXPECT(fstat(fd, &opened) == 0 && opened.st_ino != protected.st_ino);
+            close(fd);
+        }
+    }
+    return 0;
+}
+
+static int
+race_of_memory(struct notify_box *b)
+{
+    pthread_t thread;
+    int r;
+
+    strcpy(flipped, ".bashrc");
+    EXPECT(pthread_create(&thread, NULL, flip_path, NULL) == 0);
+    r = open_and_compare(flipped);
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+    return r;
+}
+
+static void *
+flip_link(void *data)
+{
+    while (!atomic_load(&is_over)) {
+        rename("free/to-new", "free/link");
+        symlink("../new", "free/to-new");
+        rename("free/to-protected", "free/link");
+        symlink("../.bashrc", "free/to-protected");
+    }
+    return NULL;
+}
+
+static int
+race_of_links(struct notify_box *b)
+{
+    pthread_t thread;
+    int r;
+
+    EXPECT(put("new", "", 0) == 0);
+    EXPECT(symlink("../new", "free/to-new") == 0);
+    EXPECT(symlink("../.bashrc", "free/to-protected") == 0);
+    EXPECT(symlink("../.bashrc", "free/link") == 0);
+    EXPECT(pthread_create(&thread, NULL, flip_link, NULL) == 0);
+    r = open_and_compare("free/link");
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+    return r;
+}
+
+START_TEST(a_path_that_changes_in_memory_never_opens_what_is_protected)
+{
+    notify_box_write(&box, ".bashrc", "mine");
+    ck_assert_int_eq(notify_box_run(&box, race_of_memory), 0);
+    ck_assert(notify_box_has(&box, ".bashrc", "mine"));
+}
+END_TEST
+
+START_TEST(a_link_that_changes_never_opens_what_is_protected)
+{
+    notify_box_write(&box, ".bashrc", "mine");
+    ck_assert_int_eq(notify_box_run(&box, race_of_links), 0);
+    ck_assert(notify_box_has(&box, ".bashrc", "mine"));
+}
+END_TEST
+
+/* ---- what blocks ---- */
+static int
+open_while_others_block(struct notify_box *b)
+{
+    pid_t pids[8];
+
+    EXPECT(mkfifo("fifo", 0600) == 0);
+    for (int i = 0; i < 8; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            open("fifo", i % 2 == 0 ? O_WRONLY : O_WRONLY | O_CREAT, 0600);
+            _exit(0);
+        }
+    }
+    usleep(50000);
+    for (int i = 0; i < 20; i++) {
+        EXPECT(put("new", "x", 0) == 0 && put("free/new", "x", 0) == 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        EXPECT(waitpid(pids[i], NULL, WNOHANG) == 0);
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    return 0;
+}
+
+START_TEST(a_pipe_without_a_reader_blocks_only_who_opens_it)
+{
+    ck_assert_int_eq(notify_box_run(&box, open_while_others_block), 0);
+}
+END_TEST
+
+static int lease_pipe[2];
+
+/* Holds a lease for a while after it was asked to give it up. */
+static pid_t
+hold_lease(void)
+{
+    char path[128], byte = 'x';
+    pid_t pid = fork();
+    sigset_t set;
+    int fd, signal;
+
+    ck_assert(pid >= 0);
+    if (pid > 0) {
+        ck_assert(read(lease_pipe[0], &byte, 1) == 1);
+        return pid;
+    }
+    snprintf(path, sizeof path, "%s/leased", box.workspace);
+    sigemptyset(&set);
+    sigaddset(&set, SIGIO);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) != 0 || write(lease_pipe[1], &byte, 1) != 1) {
+        _exit(1);
+    }
+    sigwait(&set, &signal);
+    usleep(300000);
+    _exit(0); /* which gives it up */
+}
+
+static int
+open_leased(struct notify_box *b)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0) {
+        _exit(put("leased", "mine", O_TRUNC) == 0 ? 0 : 1);
+    }
+    usleep(100000);
+    for (int i = 0; i < 20; i++) {
+        EXPECT(put("new", "x", 0) == 0);
+    }
+    EXPECT(waitpid(pid, &status, WNOHANG) == 0);
+    EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+    return 0;
+}
+
+START_TEST(a_leased_file_blocks_only_who_opens_it)
+{
+    pid_t holder;
+
+    ck_assert(pipe(lease_pipe) == 0);
+    notify_box_write(&box, "leased", "before");
+    holder = hold_lease();
+    ck_assert_int_eq(notify_box_run(&box, open_leased), 0);
+    ck_assert(notify_box_has(&box, "leased", "mine"));
+    waitpid(holder, NULL, 0);
+}
+END_TEST
+
+/* More calls at once than workers and their queue take. */
+static int
+many_at_once(struct notify_box *b)
+{
+    enum { MANY = 100 };
+    pid_t pids[MANY];
+    char name[32];
+    int status;
+
+    for (int i = 0; i < MANY; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            for (int k = 0; k < 5; k++) {
+                snprintf(name, sizeof name, "many-%d-%d", i, k);
+                if (put(name, "x", O_EXCL) != 0) {
+                    _exit(1);
+                }
+            }
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        EXPECT(waitpid(pids[i], &status, 0) == pids[i] && status == 0);
+    }
+    return 0;
+}
+
+START_TEST(more_calls_than_workers_are_all_answered)
+{
+    ck_assert_int_eq(notify_box_run(&box, many_at_once), 0);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -368,6 +590,11 @@ make_suite(void)
     tcase_add_test(tcase, a_signal_interrupts_a_held_call);
     tcase_add_test(tcase, a_killed_caller_withdraws_its_question);
     tcase_add_test(tcase, a_refused_call_is_EPERM_and_an_event);
+    tcase_add_test(tcase, a_path_that_changes_in_memory_never_opens_what_is_protected);
+    tcase_add_test(tcase, a_link_that_changes_never_opens_what_is_protected);
+    tcase_add_test(tcase, a_pipe_without_a_reader_blocks_only_who_opens_it);
+    tcase_add_test(tcase, a_leased_file_blocks_only_who_opens_it);
+    tcase_add_test(tcase, more_calls_than_workers_are_all_answered);
     suite_add_tcase(suite, tcase);
     return suite;
 }
