@@ -159,6 +159,7 @@ call_done(struct call *call)
         close_fd(call->grants[i].object);
     }
     call->n_grants = 0;
+    close_fd(steal_fd(&call->waiting_fd));
 }
 
 static bool

@@ -45,6 +45,7 @@ struct call {
     int64_t value;
     struct call_grant grants[CALL_GRANTS];
     uint32_t n_grants;
+    int waiting_fd; /* what a handler that said CALL_LATER keeps open for its next run, or -1 */
     bool is_kept; /* notify.c's: on the heap, and in which list */
     bool is_later;
     struct call *next;
@@ -72,7 +73,7 @@ enum call_result call_return_fd(struct call *call, int fd, bool cloexec);
 /* EACCES and an event for arguments that cannot be read. */
 enum call_result call_unreadable(struct call *call, const char *verb);
 
-void call_done(struct call *call); /* what its grants own */
+void call_done(struct call *call); /* closes and frees what it owns */
 
 /* ---- asking and telling ---- */
 /* The broker's verdict.  `object`: an O_PATH descriptor of what the act is about (lent), or -1; on

@@ -2,9 +2,10 @@
  * Handles open, openat, openat2, creat, and access for writing.  On the caller's behalf only
  * regular files (and, for reading, directories seen as the box sees them) are opened, never what
  * could block: the descriptor of what was decided about is opened, not the path. */
-#include "linux/calls_name.h"
+#include "linux/calls_open.h"
 
 #include "base/mem.h"
+#include "linux/calls_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +14,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-struct open_request {
-    int dirfd;
-    uint64_t path;
-    uint64_t flags;
-    uint32_t mode;
-    uint64_t resolve;
-};
 
 /* ---- what is asked for ---- */
 
@@ -95,6 +88,13 @@ writes(const struct open_request *request)
            creates(request);
 }
 
+/* Changes nothing where the object exists already. */
+static bool
+only_reads(const struct open_request *request)
+{
+    return (request->flags & O_ACCMODE) == O_RDONLY && (request->flags & O_TRUNC) == 0;
+}
+
 static unsigned int
 how_of(const struct open_request *request)
 {
@@ -107,9 +107,8 @@ how_of(const struct open_request *request)
 
 /* ---- on the caller's behalf ---- */
 
-/* Hands in what was opened without O_NONBLOCK's help. */
-static enum call_result
-hand_in(struct call *call, int fd, const struct open_request *request)
+enum call_result
+open_hand_in(struct call *call, int fd, const struct open_request *request)
 {
     if ((request->flags & O_NONBLOCK) == 0) {
         int flags = fcntl(fd, F_GETFL);
@@ -121,8 +120,7 @@ hand_in(struct call *call, int fd, const struct open_request *request)
     return call_return_fd(call, fd, (request->flags & O_CLOEXEC) != 0);
 }
 
-/* Opens the very object that an O_PATH descriptor holds. */
-static enum call_result
+enum call_result
 open_object(struct call *call, int object, const struct open_request *request)
 {
     AUTO(closep) int fd = -1;
@@ -137,7 +135,7 @@ open_object(struct call *call, int object, const struct open_request *request)
     if (fd < 0) {
         return call_fail(call, errno);
     }
-    return hand_in(call, fd, request);
+    return open_hand_in(call, fd, request);
 }
 
 static enum call_result
@@ -162,7 +160,7 @@ create(struct call *call, struct resolved *resolved, const struct open_request *
     if (fd < 0 && errno == EEXIST && (request->flags & O_EXCL) == 0) {
         return CALL_WORKER; /* it came meanwhile: look again */
     }
-    return fd < 0 ? call_fail(call, errno) : hand_in(call, fd, request);
+    return fd < 0 ? call_fail(call, errno) : open_hand_in(call, fd, request);
 }
 
 static enum call_result
@@ -172,7 +170,7 @@ create_nameless(struct call *call, int directory, const struct open_request *req
 
     name_take_umask(call);
     fd = openat(directory, ".", (int)request->flags | O_CLOEXEC, request->mode);
-    return fd < 0 ? call_fail(call, errno) : hand_in(call, fd, request);
+    return fd < 0 ? call_fail(call, errno) : open_hand_in(call, fd, request);
 }
 
 static enum call_result
@@ -212,26 +210,13 @@ fails_anyway(const struct resolved *resolved, const struct open_request *request
            (request->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 }
 
-/* The mounts keep it from writing elsewhere; from reading elsewhere they do not. */
-static enum call_result
-open_confined(struct call *call, struct resolved *resolved, const struct open_request *request)
-{
-    if (!call->boundary->plan->read_patterns || (request->flags & O_ACCMODE) != O_RDONLY) {
-        return CALL_CONTINUE;
-    }
-    if (resolved->object >= 0) {
-        return S_ISREG(resolved->stat.stx_mode) ? open_object(call, resolved->object, request)
-                                                : CALL_CONTINUE;
-    }
-    return call->on_worker ? create(call, resolved, request) : CALL_WORKER;
-}
-
 static enum call_result
 open_to_write(struct call *call, struct resolved *resolved, const struct open_request *request)
 {
     int where = resolved->object >= 0 ? resolved->object : resolved->parent;
     bool is_special = resolved->object >= 0 && !S_ISREG(resolved->stat.stx_mode) &&
                       !S_ISDIR(resolved->stat.stx_mode);
+    bool decides_reads = call->boundary->plan->read_patterns;
     enum call_result result;
 
     if (fails_anyway(resolved, request)) {
@@ -239,7 +224,10 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
     }
     switch (course_of(call, resolved, where, "open", &result)) {
     case COURSE_CONTINUE:
-        return open_confined(call, resolved, request);
+        if (!decides_reads || !only_reads(request)) {
+            return CALL_CONTINUE;
+        }
+        break; /* the mounts keep it from writing elsewhere, but not from reading */
     case COURSE_ANSWERED:
         return result;
     case COURSE_BEHALF:
@@ -252,54 +240,6 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
         return call_fail(call, ENOSYS); /* programs do it with openat then */
     }
     return call->on_worker ? open_on_behalf(call, resolved, request) : CALL_WORKER;
-}
-
-/* ---- opens that read, where names decide ---- */
-
-/* As the box sees it: through its own mounts, so a directory handed in leads nowhere else. */
-static enum call_result
-open_to_read(struct call *call, struct resolved *resolved, const struct open_request *request)
-{
-    enum call_result result;
-    int r;
-
-    if (resolved->object < 0) {
-        return call_fail(call, ENOENT);
-    }
-    if (S_ISLNK(resolved->stat.stx_mode)) {
-        return call_fail(call, ELOOP);
-    }
-    if ((request->flags & O_DIRECTORY) != 0 && !S_ISDIR(resolved->stat.stx_mode)) {
-        return call_fail(call, ENOTDIR);
-    }
-    r = resolved_path(call, resolved);
-    if (r == 0 && !plan_is_private(call->boundary->plan, resolved->path) &&
-            course_decide(call, resolved, ABX_ACCESS_READ, "open", -1, &result) ==
-                    COURSE_ANSWERED) {
-        return result;
-    }
-    if (r == -EAGAIN) {
-        return CALL_WORKER;
-    }
-    if (!S_ISREG(resolved->stat.stx_mode) && !S_ISDIR(resolved->stat.stx_mode)) {
-        return CALL_CONTINUE;
-    }
-    return open_object(call, resolved->object, request);
-}
-
-static enum call_result
-fail_to_read(struct call *call, int error)
-{
-    switch (error) {
-    case -EAGAIN:
-        return CALL_WORKER;
-    case -ESRCH:
-        return CALL_SENT;
-    case -EKEYREJECTED:
-        return call_unreadable(call, "open");
-    default:
-        return call_fail(call, -error);
-    }
 }
 
 enum call_result
@@ -322,10 +262,17 @@ calls_open(struct call *call)
         return CALL_REPLY;
     }
     r = resolve_path(call, request.dirfd, request.path, how_of(&request), &resolved);
-    if (writes(&request)) {
-        return r < 0 ? course_failed(call, r, "open") : open_to_write(call, &resolved, &request);
+    if (decides_reads && only_reads(&request) &&
+            (r < 0 || resolved.object >= 0 || (request.flags & O_CREAT) == 0)) {
+        return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, &request);
     }
-    return r < 0 ? fail_to_read(call, r) : open_to_read(call, &resolved, &request);
+    if (r < 0) {
+        return course_failed(call, r, "open");
+    }
+    if (only_reads(&request) && resolved.object >= 0) {
+        return CALL_CONTINUE;
+    }
+    return open_to_write(call, &resolved, &request);
 }
 
 /* ---- access for writing ---- */

@@ -201,6 +201,7 @@ on_notification(void *data, uint32_t events)
         .id = notification.id,
         .pid = (int32_t)notification.pid,
         .nr = notification.data.nr,
+        .waiting_fd = -1,
     };
     for (size_t i = 0; i < N_ELEMENTS(call.args); i++) {
         call.args[i] = notification.data.args[i];

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUS_ROOM 16384 /* a long list of groups comes before what is looked for */
+#define TEXT_ROOM 16384 /* a long list of groups comes before what is looked for */
 
 /* The line after "FIELD:", or NULL. */
 static const char *
@@ -27,23 +27,32 @@ find_field(const char *status, const char *field)
     return NULL;
 }
 
+/* A file of /proc/PID as text; the caller frees. NULL: no such process, or no memory. */
+static char *
+read_text(int32_t pid, const char *name)
+{
+    AUTO(closep) int fd = -1;
+    AUTO(freep) char *text = malloc(TEXT_ROOM);
+    char path[64];
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 || text == NULL ? -1 : read(fd, text, TEXT_ROOM - 1);
+    if (n <= 0) {
+        return NULL;
+    }
+    text[n] = '\0';
+    return steal_ptr(&text);
+}
+
 bool
 proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number)
 {
-    AUTO(closep) int fd = -1;
-    AUTO(freep) char *status = malloc(STATUS_ROOM);
-    char path[64];
-    const char *line, *number;
-    ssize_t n;
+    AUTO(freep) char *status = read_text(pid, "status");
+    const char *line = status != NULL ? find_field(status, field) : NULL;
+    const char *number;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 || status == NULL ? -1 : read(fd, status, STATUS_ROOM - 1);
-    if (n <= 0) {
-        return false;
-    }
-    status[n] = '\0';
-    line = find_field(status, field);
     if (line == NULL) {
         return false;
     }
@@ -53,4 +62,16 @@ proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number)
     }
     *ret_number = strtoull(number, NULL, base);
     return true;
+}
+
+dev_t
+proc_terminal(int32_t pid)
+{
+    AUTO(freep) char *stat = read_text(pid, "stat");
+    const char *end = stat != NULL ? strrchr(stat, ')') : NULL; /* the name may have any byte */
+    int terminal = 0;
+
+    /* The kernel's old encoding, which is makedev()'s for what fits. */
+    return end != NULL && sscanf(end + 1, " %*c %*d %*d %*d %d", &terminal) == 1 ? (dev_t)terminal
+                                                                                 : 0;
 }

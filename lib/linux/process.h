@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside lib/linux only: facts about a process, from /proc/PID/status. */
+ * Inside lib/linux only: facts about a process, from /proc/PID. */
 #ifndef ABX_LINUX_PROCESS_H
 #define ABX_LINUX_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The last number of a field, "Tgid" or "NSpid". False: no such process or field. */
 bool proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number);
+/* The device of its controlling terminal, or 0. */
+dev_t proc_terminal(int32_t pid);
 
 #endif

@@ -251,6 +251,31 @@ make_absolute(const struct call *call, int dirfd, const char *asked, char *path)
     return 0;
 }
 
+/* "/a/./b//../c" is "/a/c": as text, for what could not be looked up. */
+static void
+remove_dots(char *path)
+{
+    size_t to = 0;
+
+    for (const char *from = path; *from != '\0';) {
+        size_t n = strcspn(from, "/");
+
+        if (n == 2 && from[0] == '.' && from[1] == '.') {
+            while (to > 0 && path[--to] != '/') {
+            }
+        } else if (n > 0 && !(n == 1 && from[0] == '.')) {
+            path[to++] = '/';
+            memmove(path + to, from, n);
+            to += n;
+        }
+        from += n + strspn(from + n, "/");
+    }
+    if (to == 0) {
+        path[to++] = '/';
+    }
+    path[to] = '\0';
+}
+
 /* ---- the walk ---- */
 
 /* Whether the path ends in a name, not in "/", "." or "..". */
@@ -445,7 +470,15 @@ resolve_path(
         return -ENOMEM;
     }
     r = make_absolute(call, dirfd, resolved->asked, path);
-    return r < 0 ? r : walk_how(call, resolved, path, how);
+    if (r < 0) {
+        return r;
+    }
+    r = walk_how(call, resolved, path, how);
+    if (r < 0) {
+        make_absolute(call, dirfd, resolved->asked, resolved->path);
+        remove_dots(resolved->path);
+    }
+    return r;
 }
 
 int
