@@ -72,6 +72,7 @@ enum course
 course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
         enum call_result *ret_result)
 {
+    bool own;
     int r;
 
     if (resolve_is_writable(call, where)) {
@@ -82,10 +83,15 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
         *ret_result = course_failed(call, r, verb);
         return COURSE_ANSWERED;
     }
-    if (is_own(call, resolved, where)) {
-        return COURSE_CONTINUE;
+    own = is_own(call, resolved, where);
+    if (own && S_ISCHR(resolved->stat.stx_mode)) {
+        return COURSE_CONTINUE; /* a device is written through a read-only mount */
     }
-    return course_decide(call, resolved, ABX_ACCESS_WRITE, verb, -1, ret_result);
+    if (course_decide(call, resolved, ABX_ACCESS_WRITE, verb, -1, ret_result) == COURSE_ANSWERED) {
+        return COURSE_ANSWERED;
+    }
+    /* The box's own is read-only whatever policy says: there is nothing on the host to act on. */
+    return own ? COURSE_CONTINUE : COURSE_BEHALF;
 }
 
 enum call_result

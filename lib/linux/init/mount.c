@@ -373,30 +373,45 @@ forget_host(struct init *init)
     }
 }
 
-/* Afterwards no descriptor of init leads to the host's tree. */
-int
-op_pivot(struct init *init, const struct wire_op *op)
+/* The old root lands on top of the new one, and "." leads to it. */
+static int
+pivot_into(int root)
 {
-    int root = init_open_box(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
-    int r;
+    int r = (int)SYS(fchdir, root, 0, 0, 0, 0, 0);
 
-    if (root < 0) {
-        return root;
-    }
-    sys_close(init->root);
-    init->root = root;
-    r = (int)SYS(fchdir, root, 0, 0, 0, 0, 0);
     if (r == 0) {
         r = (int)SYS(pivot_root, ".", ".", 0, 0, 0, 0);
     }
     if (r == 0) {
         r = (int)SYS(umount2, ".", SYS_MNT_DETACH, 0, 0, 0, 0);
     }
+    return r;
+}
+
+/* Afterwards no descriptor of init leads to the host's tree.  A root inside the one that was built
+ * takes two steps: in one, the host's tree would have the built root on top of it, which is then all
+ * that is unmounted, and "/.." would be the host's tree. */
+int
+op_pivot(struct init *init, const struct wire_op *op)
+{
+    const char *path = init_text(init, op->b);
+    int root = init->root;
+    int r = pivot_into(root);
+
+    if (r == 0 && path[0] != '\0') {
+        root = init_open_box(init, path, O_PATH | O_DIRECTORY);
+        r = root < 0 ? root : pivot_into(root);
+    }
     if (r == 0) {
         r = (int)SYS(chdir, "/", 0, 0, 0, 0, 0);
     }
-    if (r == 0) {
-        forget_host(init);
+    if (r < 0) {
+        return r; /* init ends */
     }
-    return r;
+    if (root != init->root) {
+        sys_close(init->root);
+        init->root = root;
+    }
+    forget_host(init);
+    return 0;
 }
