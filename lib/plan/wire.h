@@ -15,17 +15,17 @@
 #define WIRE_CONTROL_FD 3
 #define WIRE_PROGRAM_MAX (4u << 20)
 #define WIRE_OPS_MAX 65536u
-#define WIRE_SLOTS 16u         /* descriptors that operations keep for later ones */
+#define WIRE_SLOTS 16u /* descriptors that operations keep for later ones */
 #define WIRE_COMMAND_MAX (8u << 20)
 #define WIRE_PATH_MAX 4096u
 
 /* ---- program ---- */
 struct wire_program {
     uint32_t magic, version, size; /* size of all bytes */
-    uint32_t n_ops, ops;           /* offset of struct wire_op[n_ops] */
+    uint32_t n_ops, ops; /* offset of struct wire_op[n_ops] */
     uint32_t strings, strings_size; /* NUL-terminated texts; offset 0 of them is "" */
     uint32_t filter, filter_count; /* struct sock_filter[filter_count] for every command */
-    uint32_t filter_flags;         /* WIRE_FILTER_* */
+    uint32_t filter_flags; /* WIRE_FILTER_* */
     uint32_t reserved[2];
 };
 enum { WIRE_FILTER_NOTIFY = 1, WIRE_FILTER_KILLABLE = 2 };
@@ -40,8 +40,15 @@ struct wire_op {
 
 /* Stages run in this order; plan_verify (plan/program.h) refuses another one. */
 enum wire_stage {
-    STAGE_MAPS = 1, STAGE_MOUNTS, STAGE_PIVOT, STAGE_AFTER_PIVOT, STAGE_LIMITS, STAGE_NETWORK,
-    STAGE_CAPABILITIES, STAGE_LANDLOCK, STAGE_READY
+    STAGE_MAPS = 1,
+    STAGE_MOUNTS,
+    STAGE_PIVOT,
+    STAGE_AFTER_PIVOT,
+    STAGE_LIMITS,
+    STAGE_NETWORK,
+    STAGE_CAPABILITIES,
+    STAGE_LANDLOCK,
+    STAGE_READY
 };
 
 /* Paths named "box" are resolved below the new root with RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
@@ -49,71 +56,75 @@ enum wire_stage {
  * RESOLVE_NO_MAGICLINKS.  A link that appeared since the plan was made fails the set-up. */
 enum wire_code {
     /* STAGE_MAPS */
-    /* execve takes the capabilities of a new user namespace from who is not its uid 0, so whoever starts
-     * init makes them ambient first: init needs them here. */
-    OP_WRITE_MAPS = 1,    /* a: string for uid_map, b: string for gid_map; flags: OPF_DENY_SETGROUPS.
-                             Not in a program whose maps the host writes. */
-    OP_SET_IDS,           /* x: uid, y: gid in the box: setresgid, setresuid; keeps capabilities */
+    /* execve takes the capabilities of a new user namespace from who is not its uid 0, so whoever
+     * starts init makes them ambient first: init needs them here. */
+    OP_WRITE_MAPS = 1, /* a: string for uid_map, b: string for gid_map; flags: OPF_DENY_SETGROUPS.
+                          Not in a program whose maps the host writes. */
+    OP_SET_IDS, /* x: uid, y: gid in the box: setresgid, setresuid; keeps capabilities */
     /* STAGE_MOUNTS: start */
-    OP_ROOT_CLONE,        /* the host tree, recursively, made private; x: MOUNT_ATTR_* set on all of it
-                             (RDONLY, NODEV, NOSUID); becomes the new root */
-    OP_ROOT_TMPFS,        /* an empty tmpfs becomes the new root (rung of default-denied reads before
-                             the mask is bound); made read-only by OP_REMOUNT at the end */
-    OP_BIND,              /* a: host path, b: box path (must exist); x: attrs set, y: attrs cleared;
-                             flags: OPF_RECURSIVE, OPF_FROM_BOX (a is a box path) */
-    OP_TMPFS,             /* b: box path; x: mode; y: size in bytes, 0 is the kernel's default */
-    OP_PROC,              /* b: box path; flags: OPF_OPTIONAL */
-    OP_DEVPTS,            /* b: box path (newinstance, ptmxmode 0666, mode 0620) */
-    OP_MKDIR,             /* b: box path below a tmpfs of the box; x: mode; existing is fine */
-    OP_FILE,              /* a: string content, b: box path below a tmpfs of the box; x: mode */
-    OP_SYMLINK,           /* a: string target, b: box path below a tmpfs of the box */
-    OP_REMOUNT,           /* b: box path; x: attrs set, y: cleared; flags: OPF_RECURSIVE */
-    OP_UMOUNT,            /* b: box path; MNT_DETACH */
-    OP_FUSE,              /* b: box path: mounts the mask, sends WIRE_FUSE with /dev/fuse's descriptor */
-    OP_DEVICE,            /* a: host path of a device node, b: box path below a tmpfs: makes a file,
-                             binds the node over it */
-    OP_OPEN_TREE,         /* a: host path; x: slot: takes a clone before something covers it; flags: OPF_RECURSIVE */
-    OP_ATTACH,            /* x: slot, b: box path; y: attrs set */
-    OP_WRITE,             /* a: string content, b: box path, a file of the fresh proc's sys, before a mount
-                             makes that read-only; flags: OPF_OPTIONAL */
+    OP_ROOT_CLONE, /* the host tree, recursively, made private; x: MOUNT_ATTR_* set on all of it
+                      (RDONLY, NODEV, NOSUID); becomes the new root */
+    OP_ROOT_TMPFS, /* an empty tmpfs becomes the new root (rung of default-denied reads before
+                      the mask is bound); made read-only by OP_REMOUNT at the end */
+    OP_BIND, /* a: host path, b: box path (must exist); x: attrs set, y: attrs cleared;
+                flags: OPF_RECURSIVE, OPF_FROM_BOX (a is a box path) */
+    OP_TMPFS, /* b: box path; x: mode; y: size in bytes, 0 is the kernel's default */
+    OP_PROC, /* b: box path; flags: OPF_OPTIONAL */
+    OP_DEVPTS, /* b: box path (newinstance, ptmxmode 0666, mode 0620) */
+    OP_MKDIR, /* b: box path below a tmpfs of the box; x: mode; existing is fine */
+    OP_FILE, /* a: string content, b: box path below a tmpfs of the box; x: mode */
+    OP_SYMLINK, /* a: string target, b: box path below a tmpfs of the box */
+    OP_REMOUNT, /* b: box path; x: attrs set, y: cleared; flags: OPF_RECURSIVE */
+    OP_UMOUNT, /* b: box path; MNT_DETACH */
+    OP_FUSE, /* b: box path: mounts the mask, sends WIRE_FUSE with /dev/fuse's descriptor */
+    OP_DEVICE, /* a: host path of a device node, b: box path below a tmpfs: makes a file,
+                  binds the node over it */
+    OP_OPEN_TREE, /* a: host path; x: slot: takes a clone before something covers it; flags:
+                     OPF_RECURSIVE */
+    OP_ATTACH, /* x: slot, b: box path; y: attrs set */
+    OP_WRITE, /* a: string content, b: box path, a file of the fresh proc's sys, before a mount
+                 makes that read-only; flags: OPF_OPTIONAL */
     /* STAGE_PIVOT */
-    OP_PIVOT,             /* b: box path of the mount that becomes the root of the box, or 0: the new
-                             root itself.  What else stood in the new root is left behind with the
-                             old one, so a tmpfs root is also a place to build in, out of the box's sight */
+    OP_PIVOT, /* b: box path of the mount that becomes the root of the box, or 0: the new
+                 root itself.  What else stood in the new root is left behind with the
+                 old one, so a tmpfs root is also a place to build in, out of the box's sight */
     /* STAGE_AFTER_PIVOT */
-    OP_HOSTNAME,          /* a: string */
-    OP_SESSION,           /* new session, new session keyring */
+    OP_HOSTNAME, /* a: string */
+    OP_SESSION, /* new session, new session keyring */
     /* STAGE_LIMITS */
-    OP_RLIMIT,            /* a: resource; x: soft; y: hard; for commands; a lower limit of the host stays */
+    OP_RLIMIT, /* a: resource; x: soft; y: hard; for commands; a lower limit of the host stays */
     /* STAGE_NETWORK */
     OP_LOOPBACK_UP,
-    OP_SOCKET,            /* a: SOCK_STREAM or SOCK_DGRAM, b: string address (dotted or IPv6), x: port;
-                             bound (and listening), sent as WIRE_SOCKET */
+    OP_SOCKET, /* a: SOCK_STREAM or SOCK_DGRAM, b: string address (dotted or IPv6), x: port;
+                  bound (and listening), sent as WIRE_SOCKET */
     /* STAGE_CAPABILITIES */
-    OP_DROP_CAPABILITIES, /* x: mask that init keeps; commands get none; empties bounding set and sets no_new_privs */
+    OP_DROP_CAPABILITIES, /* x: mask that init keeps; commands get none; empties bounding set and
+                             sets no_new_privs */
     /* STAGE_LANDLOCK */
-    OP_LANDLOCK,          /* x: handled file access, y: handled net access, a: scoped; for commands */
-    OP_LANDLOCK_PATH,     /* b: box path (links followed inside the box), x: allowed access */
-    OP_LANDLOCK_SELF,     /* init restricts itself too (no mounts to make later) */
+    OP_LANDLOCK, /* x: handled file access, y: handled net access, a: scoped; for commands */
+    OP_LANDLOCK_PATH, /* b: box path (links followed inside the box), x: allowed access */
+    OP_LANDLOCK_SELF, /* init restricts itself too (no mounts to make later) */
     /* STAGE_READY */
-    OP_READY              /* sends WIRE_READY; init serves messages from now on */
+    OP_READY /* sends WIRE_READY; init serves messages from now on */
 };
 enum {
-    OPF_RECURSIVE = 1, OPF_FROM_BOX = 2, OPF_OPTIONAL = 4 /* failure is fine, and told in WIRE_READY.mask */,
+    OPF_RECURSIVE = 1,
+    OPF_FROM_BOX = 2,
+    OPF_OPTIONAL = 4 /* failure is fine, and told in WIRE_READY.mask */,
     OPF_DENY_SETGROUPS = 8
 };
 
 /* ---- command block: in a sealed memfd, passed with WIRE_SPAWN ---- */
 struct wire_command {
     uint32_t magic, version, size;
-    uint32_t flags;         /* WIRE_COMMAND_* */
-    uint32_t argc, argv;    /* offset of uint32_t[argc], each an offset of a text */
-    uint32_t envc, env;     /* same */
-    uint32_t path;          /* offset: program to execute; if it has no slash it is looked for in
-                               PATH of env, inside the box */
-    uint32_t cwd;           /* offset */
+    uint32_t flags; /* WIRE_COMMAND_* */
+    uint32_t argc, argv; /* offset of uint32_t[argc], each an offset of a text */
+    uint32_t envc, env; /* same */
+    uint32_t path; /* offset: program to execute; if it has no slash it is looked for in
+                      PATH of env, inside the box */
+    uint32_t cwd; /* offset */
     uint32_t rows, columns; /* with WIRE_COMMAND_PTY */
-    uint64_t cpu_seconds;   /* RLIMIT_CPU, 0 none */
+    uint64_t cpu_seconds; /* RLIMIT_CPU, 0 none */
     uint32_t umask;
     uint32_t reserved;
 };
@@ -122,29 +133,39 @@ enum { WIRE_COMMAND_PTY = 1 };
 /* ---- messages ---- */
 enum wire_kind {
     /* host to init */
-    WIRE_PROGRAM = 1, /* fds: memfd with the program, sealed (SHRINK, WRITE), then a pidfd of the host */
-    WIRE_SPAWN,       /* id; fds: memfd with the command block, then stdin, stdout, stderr unless pty */
-    WIRE_BIND,        /* id: cookie; path: box path of a directory that was just made below a read-only
-                         (guarded) mount: binds it onto itself writable; answered by WIRE_BOUND */
-    WIRE_KILL,        /* id; value: signal, to the process group of the leader; 9: to every process of its
-                         session and their descendants.  Nothing for a command that exited */
-    WIRE_END,         /* init exits; the kernel ends the box */
+    WIRE_PROGRAM = 1, /* fds: memfd with the program, sealed (SHRINK, WRITE); a pidfd of the host */
+    WIRE_SPAWN, /* id; fds: memfd with the command block, then stdin, stdout, stderr unless pty */
+    WIRE_BIND, /* id: cookie; path: box path of a directory that was just made below a read-only
+                  (guarded) mount: binds it onto itself writable; answered by WIRE_BOUND */
+    WIRE_KILL, /* id; value: signal, to the process group of the leader; 9: to every process of its
+                  session and their descendants.  Nothing for a command that exited */
+    WIRE_END, /* init exits; the kernel ends the box */
     /* init to host */
-    WIRE_FUSE = 32,   /* fds: /dev/fuse */
-    WIRE_SOCKET,      /* value: index of the OP_SOCKET; fds: socket */
-    WIRE_READY,       /* fds: O_PATH of the box's root; mask: bit n: n-th OPF_OPTIONAL op failed */
-    WIRE_FAILED,      /* step: string offset of the failed op (program), value: errno; box is dead */
-    WIRE_LISTENER,    /* id; fds: seccomp listener; sent by the command before it executes anything */
-    WIRE_PTY,         /* id; fds: pty master */
-    WIRE_STARTED,     /* id; value: pid in the box; fds: pidfd; execve succeeded, or the command was killed
-                         before (WIRE_EXITED follows and says so) */
+    WIRE_FUSE = 32, /* fds: /dev/fuse */
+    WIRE_SOCKET, /* value: index of the OP_SOCKET; fds: socket */
+    WIRE_READY, /* fds: O_PATH of the box's root; mask: bit n: n-th OPF_OPTIONAL op failed */
+    WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
+    WIRE_LISTENER, /* id; fds: seccomp listener; sent by the command before it executes anything */
+    WIRE_PTY, /* id; fds: pty master */
+    WIRE_STARTED, /* id; value: pid in the box; fds: pidfd; execve succeeded, or the command was
+                     killed before (WIRE_EXITED follows and says so) */
     WIRE_NOT_STARTED, /* id; value: errno; step: enum wire_start_step */
-    WIRE_EXITED,      /* id; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
-    WIRE_BOUND        /* id: cookie; value: errno */
+    WIRE_EXITED, /* id; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
+    WIRE_BOUND /* id: cookie; value: errno */
 };
 enum wire_start_step {
-    START_FORK = 1, START_SESSION, START_TERMINAL, START_STDIO, START_CWD, START_LIMITS,
-    START_CAPABILITIES, START_LANDLOCK, START_SECCOMP, START_LISTENER, START_EXEC, START_BLOCK
+    START_FORK = 1,
+    START_SESSION,
+    START_TERMINAL,
+    START_STDIO,
+    START_CWD,
+    START_LIMITS,
+    START_CAPABILITIES,
+    START_LANDLOCK,
+    START_SECCOMP,
+    START_LISTENER,
+    START_EXEC,
+    START_BLOCK
 };
 
 struct wire_message {
@@ -154,7 +175,7 @@ struct wire_message {
     uint32_t mask;
     uint64_t id;
     uint64_t cpu_us;
-    uint64_t peak;          /* bytes */
+    uint64_t peak; /* bytes */
     char path[WIRE_PATH_MAX]; /* sent only as far as it is used: WIRE_MESSAGE_BASE + strlen + 1 */
 };
 #define WIRE_MESSAGE_BASE 40u

@@ -146,18 +146,19 @@ become_init(int control, int blob)
     _exit(127);
 }
 
+/* `host`: the process whose end is the end of the box. */
 static inline void
-start(struct box *box, void *program, size_t size)
+start_as(struct box *box, void *program, size_t size, unsigned long namespaces, pid_t host)
 {
     int sockets[2];
     int blob = sealed(init_blob, init_blob_size, 0);
     int memfd = sealed(program, size, 0);
-    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int self = (int)syscall(SYS_pidfd_open, host, 0);
     long pid;
 
     *box = (struct box){ .program = program, .program_size = size };
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
-    pid = syscall(SYS_clone, NAMESPACES | CLONE_PIDFD, NULL, &box->pidfd, NULL, 0);
+    pid = syscall(SYS_clone, namespaces | CLONE_PIDFD, NULL, &box->pidfd, NULL, 0);
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         become_init(fcntl(sockets[1], F_DUPFD, 100), fcntl(blob, F_DUPFD_CLOEXEC, 100));
@@ -168,6 +169,12 @@ start(struct box *box, void *program, size_t size)
     close(blob);
     close(memfd);
     close(self);
+}
+
+static inline void
+start(struct box *box, void *program, size_t size)
+{
+    start_as(box, program, size, NAMESPACES, getpid());
 }
 
 static inline void

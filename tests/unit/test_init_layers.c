@@ -205,6 +205,75 @@ START_TEST(sockets_of_the_box_are_handed_out)
 }
 END_TEST
 
+static void
+build(struct program *program, void **ret_bytes, size_t *ret_size)
+{
+    struct fail fail = { 0 };
+
+    program_op(program, OP_DROP_CAPABILITIES, "drop:capabilities", NULL, NULL);
+    program_op(program, OP_READY, "ready:box", NULL, NULL);
+    ck_assert_msg(program_finish(program, ret_bytes, ret_size, &fail) == ABX_OK, "%s", fail.text);
+    program_done(program);
+}
+
+static void
+expect_closed(int fd)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+    ck_assert_int_eq(poll(&poll_fd, 1, WAIT_MS), 1);
+    ck_assert_int_eq(poll_fd.revents & POLLIN, 0);
+}
+
+START_TEST(without_a_pid_namespace_the_end_of_init_ends_all_that_it_started)
+{
+    static const char script[] = "(setsid sh -c 'sleep 1000 & sleep 1000' &) & sleep 1000";
+    struct program program;
+    struct box box;
+    void *bytes;
+    size_t size;
+    int pipes[2];
+
+    program_init(&program);
+    build(&program, &bytes, &size);
+    start_as(&box, bytes, size, 0, getpid());
+    expect(&box, WIRE_READY);
+    ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
+    spawn(&box, 1, (const char *[]){ "sh", "-c", script, NULL }, "/", pipes[1]);
+    close(pipes[1]);
+    expect(&box, WIRE_STARTED);
+    end(&box);
+    expect_closed(pipes[0]);
+    close(pipes[0]);
+}
+END_TEST
+
+START_TEST(the_box_ends_with_its_host_though_somebody_keeps_the_socket_open)
+{
+    struct program program;
+    struct box box;
+    void *bytes;
+    size_t size;
+    pid_t host = fork();
+
+    ck_assert_int_ge(host, 0);
+    if (host == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    minimal(&program);
+    program_op(&program, OP_PIVOT, "pivot:/", NULL, NULL);
+    build(&program, &bytes, &size);
+    start_as(&box, bytes, size, NAMESPACES, host);
+    expect(&box, WIRE_READY);
+    ck_assert_int_eq(kill(host, SIGKILL), 0);
+    ck_assert_int_eq(recv(box.control, &box.message, sizeof box.message, 0), 0);
+    ck_assert_int_eq(waitpid(host, NULL, 0), host);
+    end(&box);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -216,6 +285,8 @@ make_suite(void)
     tcase_add_test(tcase, a_command_whose_execve_is_held_holds_nobody_else);
     tcase_add_test(tcase, a_refused_execve_is_an_exec_failure);
     tcase_add_test(tcase, the_served_file_system_is_announced_before_anything_looks_at_it);
+    tcase_add_test(tcase, without_a_pid_namespace_the_end_of_init_ends_all_that_it_started);
+    tcase_add_test(tcase, the_box_ends_with_its_host_though_somebody_keeps_the_socket_open);
     tcase_add_test(tcase, sockets_of_the_box_are_handed_out);
     suite_add_tcase(suite, tcase);
     return suite;

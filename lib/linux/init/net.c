@@ -5,7 +5,6 @@
 
 #include "linux/init/sys.h"
 
-#include <linux/if.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 
@@ -13,6 +12,14 @@
 #include <linux/sockios.h>
 
 #define BACKLOG 128
+#define FLAG_UP 1 /* IFF_UP */
+
+/* struct ifreq; the exported header needs a libc. */
+struct interface_request {
+    char name[16];
+    short flags;
+    char other[22];
+};
 
 static int
 close_and(int fd, int r)
@@ -24,7 +31,7 @@ close_and(int fd, int r)
 int
 op_loopback_up(struct init *init, const struct wire_op *op)
 {
-    struct ifreq request = { .ifr_name = "lo" };
+    struct interface_request request = { .name = "lo" };
     int fd = (int)SYS(socket, SYS_AF_INET, SYS_SOCK_DGRAM | SYS_SOCK_CLOEXEC, 0, 0, 0, 0);
     int r;
 
@@ -33,7 +40,7 @@ op_loopback_up(struct init *init, const struct wire_op *op)
     }
     r = sys_ioctl(fd, SIOCGIFFLAGS, &request);
     if (r == 0) {
-        request.ifr_flags |= IFF_UP;
+        request.flags |= FLAG_UP;
         r = sys_ioctl(fd, SIOCSIFFLAGS, &request);
     }
     return close_and(fd, r);
