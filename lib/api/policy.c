@@ -25,14 +25,20 @@ settle(abx_policy_builder *builder, const char *step, abx_status r, struct fail 
     return r;
 }
 
-/* A poisoned builder repeats its first failure. */
+/* A poisoned builder repeats its first failure; nothing can be added to one that was built, or that
+ * has its layers from a document. */
 static bool
-is_poisoned(const abx_policy_builder *builder, abx_status *ret_status)
+is_closed(abx_policy_builder *builder, abx_status *ret_status)
 {
+    struct fail fail = { 0 };
+
     if (builder->failed) {
         *ret_status = builder->fail.status;
     } else if (builder->layer == NULL) {
         *ret_status = ABX_ERR_STATE;
+    } else if (builder->layers.count > 0) {
+        fail_set(&fail, ABX_ERR_STATE, 0, "", "a document with layers stands alone");
+        *ret_status = settle(builder, "layers", fail.status, &fail);
     } else {
         return false;
     }
@@ -95,7 +101,7 @@ abx_policy_builder_variable(abx_policy_builder *builder, const char *name, const
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = name == NULL || value == NULL ? null_argument(&fail)
@@ -146,7 +152,7 @@ abx_policy_builder_path(
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = add_path(builder, pattern, access, verdict, &fail);
@@ -187,7 +193,7 @@ abx_policy_builder_host(abx_policy_builder *builder, const char *host, uint16_t 
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = add_host(builder, host, port_first, port_last, verdict, &fail);
@@ -203,7 +209,7 @@ abx_policy_builder_env(abx_policy_builder *builder, const char *name, const char
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = name == NULL ? null_argument(&fail) : builder_add_env(builder, name, value, &fail);
@@ -219,7 +225,7 @@ abx_policy_builder_limit(abx_policy_builder *builder, uint32_t limit, uint64_t v
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = builder_set_limit(builder, limit, value, &fail);
@@ -235,7 +241,7 @@ abx_policy_builder_explain(abx_policy_builder *builder, const char *reason, cons
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = builder_explain(builder, reason, alternative, &fail);
@@ -251,7 +257,7 @@ abx_policy_builder_weaken(abx_policy_builder *builder, uint32_t what, const char
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     r = builder_weaken(builder, what, reason, &fail);
@@ -273,7 +279,7 @@ abx_policy_builder_source(abx_policy_builder *builder, const char *source)
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     if (source == NULL || source[0] == '\0') {
@@ -299,7 +305,7 @@ abx_policy_builder_merge_json(abx_policy_builder *builder, const char *json, siz
     if (builder == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (is_poisoned(builder, &r)) {
+    if (is_closed(builder, &r)) {
         return r;
     }
     source = steal_ptr(&builder->source);

@@ -236,8 +236,8 @@ check_pattern(
         return ABX_OK;
     }
     wrong(fail, "'%s' is a pattern; patterns may stand in deny and ask, and in no allow", text);
-    if (length > 3 && strcmp(path + length - 3, "/**") == 0 &&
-            path_pattern_is_literal(path) == false && strcspn(path, "*?[") == length - 2) {
+    if (length > 3 && strcspn(path, "*?[\\") == length - 2 &&
+            strcmp(path + length - 3, "/**") == 0) {
         fail_remedy(fail, "write '%.*s': what lies below is included", (int)length - 3, path);
     } else {
         fail_remedy(

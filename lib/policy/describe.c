@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SHOWN_MAX 12u /* names in one list; the rest is counted */
+#define PROTECTED_MAX 40u /* of these all are wanted */
 
 /* A list of names that goes on one line. */
 struct names {
@@ -105,17 +106,17 @@ line_start(struct page *page, const char *label)
 }
 
 static void
-put_names(struct page *page, struct names *names)
+put_names(struct page *page, struct names *names, size_t most)
 {
     size_t n = names->names.count;
     const char *quote = page->markdown ? "`" : "";
 
-    for (size_t i = 0; i < n && i < SHOWN_MAX; i++) {
+    for (size_t i = 0; i < n && i < most; i++) {
         str_printf(&page->out, "%s%s%s%s", i == 0 ? "" : ", ", quote,
                 *vec_at(&names->names, char *, i), quote);
     }
-    if (n > SHOWN_MAX) {
-        str_printf(&page->out, " and %zu more", n - SHOWN_MAX);
+    if (n > most) {
+        str_printf(&page->out, " and %zu more", n - most);
     }
     page->out.failed |= names->failed;
     names_done(names);
@@ -129,15 +130,15 @@ is_empty(const struct names *names)
 
 /* "LABEL: names", or nothing if there are none. */
 static void
-names_line(struct page *page, const char *label, struct names names, const char *tail)
+names_line(struct page *page, const char *label, struct names names, size_t most)
 {
     if (is_empty(&names)) {
         names_done(&names);
         return;
     }
     line_start(page, label);
-    put_names(page, &names);
-    str_printf(&page->out, "%s\n", tail);
+    put_names(page, &names, most);
+    str_add(&page->out, "\n");
 }
 
 static void
@@ -151,12 +152,13 @@ access_lines(struct page *page, const struct layer *layer, uint32_t access, cons
         str_add(&page->out, nothing);
         names_done(&allowed);
     } else {
-        put_names(page, &allowed);
+        put_names(page, &allowed, SHOWN_MAX);
         str_add(&page->out, " and what lies below");
     }
     str_add(&page->out, "\n");
-    names_line(page, ask, rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_ASK), "");
-    names_line(page, cannot, rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_DENY), "");
+    names_line(page, ask, rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_ASK), SHOWN_MAX);
+    names_line(
+            page, cannot, rules_of(layer, ABX_REQUEST_PATH, access, ABX_VERDICT_DENY), SHOWN_MAX);
 }
 
 static struct names
@@ -181,7 +183,7 @@ file_lines(struct page *page, const struct layer *layer)
         access_lines(page, layer, ABX_ACCESS_WRITE, "May be written",
                 "Written only after a person agreed", "May not be written", "nothing");
         names_line(page, "Never written, wherever they stand or would stand",
-                texts_of(&layer->protect), "");
+                texts_of(&layer->protect), PROTECTED_MAX);
     }
     if (layer->has_write && layer->git_frozen) {
         line_start(page, "Git");
@@ -193,12 +195,12 @@ file_lines(struct page *page, const struct layer *layer)
     }
     if (layer->settings.restricts_exec) {
         names_line(page, "Only these programs run",
-                rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_ALLOW), "");
+                rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_ALLOW), SHOWN_MAX);
     }
     names_line(page, "Programs that run only after a person agreed",
-            rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_ASK), "");
+            rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_ASK), SHOWN_MAX);
     names_line(page, "Programs that may not run",
-            rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_DENY), "");
+            rules_of(layer, ABX_REQUEST_PATH, ABX_ACCESS_EXEC, ABX_VERDICT_DENY), SHOWN_MAX);
 }
 
 static void
@@ -212,7 +214,7 @@ input_line(struct page *page, const struct layer *layer)
         str_printf(&path, "/task/in/%s", layer->settings.inputs[i].as);
         names_take(&names, str_steal(&path, NULL));
     }
-    names_line(page, "Input files", names, "");
+    names_line(page, "Input files", names, SHOWN_MAX);
 }
 
 static void
@@ -234,11 +236,11 @@ network_lines(struct page *page, const struct layer *layer)
     }
     str_add(&page->out, "only by name to the hosts listed here\n");
     names_line(page, "Hosts that may be reached",
-            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW), "");
+            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW), SHOWN_MAX);
     names_line(page, "Hosts reached only after a person agreed",
-            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK), "");
+            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK), SHOWN_MAX);
     names_line(page, "Hosts that may not be reached",
-            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_DENY), "");
+            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_DENY), SHOWN_MAX);
 }
 
 static const struct {

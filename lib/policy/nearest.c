@@ -4,11 +4,18 @@
 
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define NAME_ROOM 64u
 
-/* Insertions, deletions, replacements and swaps of neighbours. */
+static bool
+same_letter(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours; case costs nothing. */
 static size_t
 distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
@@ -22,12 +29,12 @@ distance(const char *a, size_t a_length, const char *b, size_t b_length)
 
         row[0] = i;
         for (size_t k = 1; k <= b_length; k++) {
-            size_t best = above[k - 1] + (a[i - 1] != b[k - 1]);
+            size_t best = above[k - 1] + !same_letter(a[i - 1], b[k - 1]);
 
             best = above[k] + 1 < best ? above[k] + 1 : best;
             best = row[k - 1] + 1 < best ? row[k - 1] + 1 : best;
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
-                    higher[k - 2] + 1 < best) {
+            if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) &&
+                    same_letter(a[i - 2], b[k - 1]) && higher[k - 2] + 1 < best) {
                 best = higher[k - 2] + 1;
             }
             row[k] = best;

@@ -249,10 +249,7 @@ parse_document(struct parser *parser, const struct json *document)
         return false;
     }
     if (json_member(document, "layers") == NULL) {
-        return parser->builder->layers.count == 0
-                       ? parse_single(parser, document)
-                       : parse_wrong(parser,
-                                 "a document with layers stands alone, and one came before");
+        return parse_single(parser, document);
     }
     if (!is_untouched(parser->builder)) {
         return parse_wrong(parser, "a document with layers stands alone");

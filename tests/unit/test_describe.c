@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The description says what counts, with concrete names, and stays short. */
+#include <agentbox/agentbox.h>
+
+#include "base/json.h"
+#include "unit/main.h"
+
+#include <string.h>
+
+static const char task[] =
+        "{\"version\":1,\"extends\":\"workspace-write\",\"filesystem\":{\"read\":{\"deny\":[\"**/"
+        ".env\"]},"
+        "\"write\":{\"ask\":[\"${workspace}/published\"]},\"protect\":{\"add\":[\"deploy.yaml\"]},"
+        "\"inputs\":[{\"from\":\"~/q3.xlsx\"}]},\"network\":{\"mode\":\"filtered\",\"allow\":["
+        "\"docs.example.com:443\"],\"ask\":[\"*.example.net\"]},\"limits\":{\"wall_ms\":60000},"
+        "\"approvals\":{\"timeout_ms\":30000}}";
+
+static abx_policy *
+parse(const char *json)
+{
+    abx_policy_builder *builder = NULL;
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    abx_status r;
+
+    abx_policy_builder_new(NULL, &builder, NULL);
+    abx_policy_builder_variable(builder, "home", "/home/u");
+    abx_policy_builder_variable(builder, "workspace", "/w");
+    abx_policy_builder_merge_json(builder, json, strlen(json));
+    r = abx_policy_builder_build(builder, &policy, &error);
+    ck_assert_msg(r == ABX_OK, "%s", abx_error_get_message(error));
+    abx_policy_builder_unref(builder);
+    return policy;
+}
+
+static char *
+describe(const char *json, const char *format)
+{
+    abx_policy *policy = parse(json);
+    char *text = NULL;
+    size_t length = 0;
+
+    ck_assert_int_eq(abx_policy_describe(policy, format, &text, &length), ABX_OK);
+    ck_assert_uint_eq(strlen(text), length);
+    abx_policy_unref(policy);
+    return text;
+}
+
+static const char *const told[] = {
+    "/home/u/.ssh",
+    "/**/.env",
+    "May be written",
+    "/w, /tmp",
+    "Written only after a person agreed: /w/published",
+    "deploy.yaml",
+    ".bashrc",
+    "hooks",
+    "/task/in/q3.xlsx",
+    "docs.example.com:443",
+    "*.example.net",
+    "60000 ms for a command",
+    "up to 30 seconds",
+    "Permission denied",
+    "need not be run again",
+};
+
+START_TEST(the_text_tells_what_counts)
+{
+    char *text = describe(task, "text");
+
+    ck_assert_msg(strstr(text, told[_i]) != NULL, "'%s' is not in:\n%s", told[_i], text);
+    free(text);
+}
+END_TEST
+
+static const struct silence_case {
+    const char *json, *text;
+} silence_cases[] = {
+    { "{\"version\":1}", "person" },
+    { "{\"version\":1}", "Limits" },
+    { "{\"version\":1,\"extends\":\"read-only\"}", "Input files" },
+    { "{\"version\":1,\"extends\":\"read-only\"}", "Hosts" },
+};
+
+START_TEST(what_is_not_there_is_not_told)
+{
+    char *text = describe(silence_cases[_i].json, "text");
+
+    ck_assert_msg(strstr(text, silence_cases[_i].text) == NULL, "'%s' is in:\n%s",
+            silence_cases[_i].text, text);
+    free(text);
+}
+END_TEST
+
+static const char *const short_cases[] = {
+    "{\"version\":1,\"extends\":\"packages\"}",
+    "{\"version\":1,\"layers\":[{\"source\":\"managed\",\"extends\":\"packages\"},{\"extends\":"
+    "\"workspace-write\"}]}",
+    task,
+};
+
+START_TEST(a_description_stays_under_sixty_lines)
+{
+    static const char *const formats[] = { "text", "markdown" };
+
+    for (size_t k = 0; k < 2; k++) {
+        char *text = describe(short_cases[_i], formats[k]);
+        size_t lines = 0;
+
+        for (const char *p = text; *p != '\0'; p++) {
+            lines += *p == '\n';
+        }
+        ck_assert_msg(lines > 4 && lines < 60, "%zu lines:\n%s", lines, text);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(the_json_form_can_be_read)
+{
+    char *text = describe(short_cases[_i], "json");
+    struct json_problem problem;
+    struct json *document = json_read(text, strlen(text), 16, &problem);
+
+    ck_assert_msg(document != NULL, "%s\n%s", problem.text, text);
+    ck_assert_uint_ge(json_count(json_member(document, "layers")), 1);
+    json_free(document);
+    free(text);
+}
+END_TEST
+
+START_TEST(an_unknown_format_is_refused)
+{
+    abx_policy *policy = parse("{\"version\":1}");
+    char *text = NULL;
+
+    ck_assert_int_eq(abx_policy_describe(policy, "html", &text, NULL), ABX_ERR_INVALID);
+    ck_assert_ptr_null(text);
+    abx_policy_unref(policy);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("describe");
+    TCase *tcase = tcase_create("describe");
+
+    tcase_add_loop_test(tcase, the_text_tells_what_counts, 0, sizeof told / sizeof told[0]);
+    tcase_add_loop_test(tcase, what_is_not_there_is_not_told, 0,
+            sizeof silence_cases / sizeof silence_cases[0]);
+    tcase_add_loop_test(tcase, a_description_stays_under_sixty_lines, 0,
+            sizeof short_cases / sizeof short_cases[0]);
+    tcase_add_loop_test(
+            tcase, the_json_form_can_be_read, 0, sizeof short_cases / sizeof short_cases[0]);
+    tcase_add_test(tcase, an_unknown_format_is_refused);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
