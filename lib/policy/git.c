@@ -140,12 +140,14 @@ static bool
 is_transport(const char *value)
 {
     const char *host;
+    size_t scheme;
 
     if (value == NULL) {
         return false;
     }
     host = strstr(value, "://");
-    return value[0] == '-' || strstr(value, "::") == value + strcspn(value, ":/") ||
+    scheme = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+    return value[0] == '-' || strncmp(value + scheme, "::", 2) == 0 ||
            (host != NULL && host[3] == '-') || strchr(value, '\n') != NULL;
 }
 

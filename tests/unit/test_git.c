@@ -202,7 +202,7 @@ static const struct config_case {
     { "a key with something behind it", PATH, BASE, "[core]\nx y\n", false },
     { "an unknown escape", PATH, BASE, "[core]\nx = \\q\n", false },
     { "a quote that does not end", PATH, BASE, "[core]\nx = \"y\n", false },
-    { "a backslash at the end", PATH, BASE, "[core]\nx = y\\", true },
+    { "a backslash at the end", PATH, BASE, "[core]\nx = y\\", false },
     { "a byte order mark", PATH, BASE, "\xef\xbb\xbf[core]\n", false },
     { "a present file that cannot be read", PATH, "[core\n", BASE, false },
 };
@@ -307,6 +307,18 @@ git_lists(const char *text, size_t length, struct str *out)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Git up to 2.44 makes each unquoted white space of a value a blank, later ones keep it. */
+static void
+blank(struct str *text)
+{
+    for (size_t i = 0; i < text->length; i++) {
+        if (text->data[i] == '\t' || text->data[i] == '\r' || text->data[i] == '\v' ||
+                text->data[i] == '\f') {
+            text->data[i] = ' ';
+        }
+    }
+}
+
 /* The same from our reader. */
 static void
 we_list(const struct vec *settings, struct str *out)
@@ -376,6 +388,8 @@ START_TEST(the_reader_reads_what_git_reads)
         return;
     }
     we_list(&settings, &ours);
+    blank(&ours);
+    blank(&theirs);
     if (git_reads) {
         ck_assert_msg(
                 ours.length == theirs.length &&
