@@ -122,6 +122,27 @@ START_TEST(killing_reaches_the_whole_session_and_no_other_command)
 }
 END_TEST
 
+START_TEST(killing_reaches_what_is_started_meanwhile)
+{
+    static const char script[] = "while :; do sleep 0.2 & sh -c 'sleep 0.2 & sleep 0.2' & done";
+    struct box box;
+    int status = -1;
+    int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    open_minimal(&box);
+    spawn(&box, 1, (const char *[]){ "sh", "-c", script, NULL }, "/", out);
+    expect(&box, WIRE_STARTED);
+    run(&box, "while [ $(pgrep -c sleep) -lt 20 ]; do sleep 0.01; done", &status);
+    send_message(
+            &box, &(struct wire_message){ .kind = WIRE_KILL, .id = 1, .value = SIGKILL }, NULL, 0);
+    expect(&box, WIRE_EXITED);
+    ck_assert_uint_eq(box.message.id, 1);
+    ck_assert_str_eq(run(&box, "pgrep -c sleep", &status), "0\n");
+    close(out);
+    end(&box);
+}
+END_TEST
+
 START_TEST(a_directory_is_bound_writable_on_request)
 {
     char path[] = "/var/tmp/agentbox-init-XXXXXX";
@@ -197,6 +218,7 @@ make_suite(void)
     tcase_add_test(tcase, a_command_that_cannot_start_is_told_with_step_and_errno);
     tcase_add_test(tcase, a_terminal_has_its_size_and_is_the_controlling_one);
     tcase_add_test(tcase, killing_reaches_the_whole_session_and_no_other_command);
+    tcase_add_test(tcase, killing_reaches_what_is_started_meanwhile);
     tcase_add_test(tcase, a_directory_is_bound_writable_on_request);
     tcase_add_test(tcase, a_step_that_fails_is_named_with_its_errno);
     tcase_add_test(tcase, nothing_is_made_on_a_file_system_of_the_host);

@@ -389,8 +389,8 @@ pivot_into(int root)
 }
 
 /* Afterwards no descriptor of init leads to the host's tree.  A root inside the one that was built
- * takes two steps: in one, the host's tree would have the built root on top of it, which is then all
- * that is unmounted, and "/.." would be the host's tree. */
+ * takes two steps: in one, the host's tree would have the built root on top of it, which is then
+ * all that is unmounted, and "/.." would be the host's tree. */
 int
 op_pivot(struct init *init, const struct wire_op *op)
 {
