@@ -3,6 +3,9 @@
  * loop_call; a command that is signalled with 9 exits by it. */
 #include "fake-backend.h"
 
+#include "plan/wire.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <pthread.h>
@@ -122,13 +125,61 @@ find(uint64_t id)
     abort();
 }
 
+static char spoiled_kind;
+static int32_t spoiled_error;
+static size_t n_canaries;
+
+void
+fake_spoil_canary(char kind, int32_t error)
+{
+    spoiled_kind = kind;
+    spoiled_error = error;
+}
+
+size_t
+fake_canaries(void)
+{
+    return n_canaries;
+}
+
+static int32_t
+try_sample(const char *sample)
+{
+    uint32_t access = sample[0] == SAMPLE_READ   ? ABX_ACCESS_READ
+                      : sample[0] == SAMPLE_EXEC ? ABX_ACCESS_EXEC
+                                                 : ABX_ACCESS_WRITE;
+
+    if (sample[0] == spoiled_kind) {
+        spoiled_kind = 0;
+        return spoiled_error;
+    }
+    if (sample[0] == SAMPLE_CONNECT || sample[0] == SAMPLE_UNSHARE) {
+        return EPERM;
+    }
+    return fake_try(UINT64_MAX, access, sample + 1, NULL) == ABX_VERDICT_ALLOW ? 0 : EACCES;
+}
+
+static abx_status
+run_canary(const struct command *command)
+{
+    n_canaries++;
+    for (size_t i = 0; command->argv[i] != NULL; i++) {
+        int32_t error = try_sample(command->argv[i]);
+
+        if (write(command->stdio[1], &error, sizeof error) != sizeof error) {
+            abort();
+        }
+    }
+    return ABX_OK;
+}
+
 static abx_status
 spawn(struct boundary *b, const struct command *command, int *ret_pty, struct fail *fail)
 {
     struct fake_command *fake;
-    abx_status r = next(fail);
+    abx_status r = command->canary ? run_canary(command) : next(fail);
 
-    if (r < 0) {
+    if (r < 0 || command->canary) {
         return r;
     }
     pthread_mutex_lock(&lock);

@@ -11,6 +11,10 @@ extern const struct backend fake_backend;
 /* What the next open or spawn returns instead of success; ABX_OK again afterwards. */
 void fake_fail_next(abx_status status);
 
+/* The canary's sample of this kind (plan/wire.h) has this result next time. */
+void fake_spoil_canary(char kind, int32_t error);
+size_t fake_canaries(void); /* how many ran */
+
 /* As if a process of the command tried this; on the supervisor thread, as the real one does.  A
  * held call: ABX_VERDICT_ASK and its ticket. */
 abx_verdict fake_try(uint64_t command, uint32_t access, const char *target, uint64_t *ret_ticket);

@@ -46,6 +46,7 @@ struct broker {
      * worth knowing.  `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE.  Texts may be NULL. */
     void (*report)(void *data, uint32_t type, const struct subject *subject, const struct act *act,
             const char *rule, const char *reason, const char *alternative);
+    /* Supervisor thread. */
     void (*exited)(void *data, uint64_t command, const struct exit_status *status);
     /* The whole box is gone; no further calls. */
     void (*ended)(void *data);
@@ -66,6 +67,7 @@ struct command {
     const char *cwd;
     int stdio[3]; /* borrowed descriptors; unused with pty */
     bool pty;
+    bool canary; /* argv are samples (plan/wire.h), which are tried, not executed */
     uint32_t rows, columns;
     uint64_t cpu_ms; /* 0 none */
 };

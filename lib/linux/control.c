@@ -242,7 +242,8 @@ control_command(const struct command *command, size_t *ret_size)
     struct wire_command header = {
         .magic = WIRE_MAGIC,
         .version = WIRE_VERSION,
-        .flags = command->pty ? WIRE_COMMAND_PTY : 0,
+        .flags = (command->pty ? WIRE_COMMAND_PTY : 0u) |
+                 (command->canary ? WIRE_COMMAND_CANARY : 0u),
         .argv = sizeof header,
         .rows = command->rows,
         .columns = command->columns,

@@ -128,7 +128,20 @@ struct wire_command {
     uint32_t umask;
     uint32_t reserved;
 };
-enum { WIRE_COMMAND_PTY = 1 };
+enum {
+    WIRE_COMMAND_PTY = 1,
+    WIRE_COMMAND_CANARY = 2 /* nothing is executed: each argument is a sample, which the child tries inside
+                               the whole boundary; it writes an int32_t errno for each to stdout */
+};
+/* First letter of a sample; its target follows.  None leaves a trace where it works. */
+enum wire_sample {
+    SAMPLE_READ = 'r',    /* opens a file or directory */
+    SAMPLE_WRITE = 'w',   /* opens a file that exists */
+    SAMPLE_CREATE = 't',  /* makes a nameless file in a directory */
+    SAMPLE_EXEC = 'x',    /* asks whether a file could be executed (since Linux 6.14, else EINVAL) */
+    SAMPLE_CONNECT = 'c', /* a TCP connection to 192.0.2.1, an address of nobody */
+    SAMPLE_UNSHARE = 'u'  /* a user namespace of its own */
+};
 
 /* ---- messages ---- */
 enum wire_kind {

@@ -5,6 +5,7 @@
 #include "supervise/box.h"
 
 #include "supervise/approvals.h"
+#include "supervise/canary.h"
 #include "supervise/capture.h"
 
 #include <stdlib.h>
@@ -123,6 +124,9 @@ box_open(abx_context *context, abx_policy *policy, abx_box **ret_box, struct fai
         return fail_nomem(fail);
     }
     r = build(box, fail);
+    if (r == ABX_OK) {
+        r = canary_run(box, fail);
+    }
     if (r == ABX_OK) {
         *ret_box = steal_ptr(&box);
     }

@@ -81,6 +81,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     if (policy_decide(box->resolved, &request, &ruling) == ABX_VERDICT_ALLOW) {
         return ABX_VERDICT_ALLOW;
     }
+    if (atomic_load(&box->trying)) {
+        return ABX_VERDICT_DENY;
+    }
     grounds = (struct grounds){
         .retry = is_liftable(box, &ruling) ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
         .rule = ruling.id,
@@ -123,7 +126,9 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
         .alternative = alternative,
     };
 
-    tell(box, process, type, subject, act, &grounds, 1);
+    if (!atomic_load(&box->trying)) {
+        tell(box, process, type, subject, act, &grounds, 1);
+    }
 }
 
 static void

@@ -3,6 +3,8 @@
  * last reference.  Every box holds a reference, so the thread never drops the last one itself. */
 #include "supervise/context.h"
 
+#include "supervise/canary.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,6 +35,7 @@ context_new(const struct backend *backend, const char *init_path, size_t events,
     context->backend = backend;
     context->init_path = path;
     context->boxes = VEC(struct abx_box *);
+    canary_init(context);
     atomic_flag_clear(&context->dispatching);
     pthread_mutex_init(&context->starting, NULL);
     pthread_mutex_init(&context->lock, NULL);
@@ -59,6 +62,7 @@ context_unref(abx_context *context)
         pthread_join(context->thread, NULL);
         loop_free(context->loop);
     }
+    canary_done(context);
     vec_done(&context->boxes);
     queue_done(&context->queue);
     pthread_mutex_destroy(&context->lock);

@@ -24,8 +24,9 @@ struct abx_context {
     struct capabilities capabilities;
     struct loop *loop; /* NULL before the first box */
     pthread_t thread;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards all below */
     struct vec boxes; /* abx_box *, borrowed: a box that closes removes itself */
+    struct vec canaries; /* struct known_canary: canary.c's */
 };
 
 abx_status context_new(const struct backend *backend, const char *init_path, size_t events,

@@ -62,7 +62,8 @@ add_box(abx_report *report, abx_context *context, abx_policy *policy)
     bool ok;
 
     if (box_open(context, policy, &box, &fail) == ABX_OK) {
-        return report_add(report, "box", "yes", "a box with this policy opens", "");
+        return report_add(report, "box", "yes",
+                "a box with this policy opens, and its canary was stopped", "");
     }
     str_printf(&detail, "%s%s%s", fail.text, fail.step[0] == '\0' ? "" : " at ", fail.step);
     ok = !detail.failed && report_add(report, "box", "no", detail.data, fail.remedy);

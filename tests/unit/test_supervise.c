@@ -5,8 +5,10 @@
 
 #include "base/mem.h"
 #include "fake-backend.h"
+#include "plan/wire.h"
 #include "unit/main.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -776,6 +778,63 @@ START_TEST(a_box_that_cannot_be_built_leaves_nothing)
 }
 END_TEST
 
+static const struct spoil_case {
+    const char *name;
+    char kind;
+    int32_t error;
+    const char *step; /* NULL: opens */
+} spoil_cases[] = {
+    { "a denied read that works", SAMPLE_READ, 0, "canary:read-denied" },
+    { "a denied write that works", SAMPLE_CREATE, 0, "canary:write-denied" },
+    { "a connection that works", SAMPLE_CONNECT, 0, "canary:connect-denied" },
+    { "a namespace that can be had", SAMPLE_UNSHARE, 0, "canary:namespace-denied" },
+    { "a call that does not exist", SAMPLE_UNSHARE, ENOSYS, NULL },
+};
+
+START_TEST(a_box_whose_canary_is_not_stopped_does_not_open)
+{
+    const struct spoil_case *c = &spoil_cases[_i];
+    struct fail fail = { 0 };
+    abx_policy *policy = parse("{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"/secret\"]},"
+                               "\"write\":{\"deny\":[\"/w\"]}}}");
+    abx_box *other = NULL;
+    abx_status r;
+
+    fake_spoil_canary(c->kind, c->error);
+    r = box_open(context, policy, &other, &fail);
+    if (c->step == NULL) {
+        ck_assert_msg(r == ABX_OK, "%s: %s", c->name, fail.text);
+        box_unref(other);
+    } else {
+        ck_assert_msg(r == ABX_ERR_SETUP && other == NULL, "%s", c->name);
+        ck_assert_str_eq(fail.step, c->step);
+    }
+    ck_assert_uint_eq(fake_open_boundaries(), 1);
+    abx_policy_unref(policy);
+}
+END_TEST
+
+START_TEST(the_canary_runs_once_for_a_policy_and_makes_no_event)
+{
+    struct fail fail = { 0 };
+    abx_policy *policy = parse(policy_json);
+    size_t before = fake_canaries();
+    abx_box *other;
+    abx_event *event;
+    char *json;
+
+    ck_assert_int_eq(abx_context_next_event(context, &event), ABX_NONE);
+    ck_assert_int_eq(box_open(context, policy, &other, &fail), ABX_OK);
+    ck_assert_uint_eq(fake_canaries(), before);
+    ck_assert_int_eq(abx_box_receipt(other, &json, NULL), ABX_OK);
+    ck_assert_ptr_nonnull(strstr(json, "{\"sample\":\"read-denied\",\"target\":\"/secret\","
+                                       "\"expected\":\"deny\",\"result\":\"EACCES\"}"));
+    abx_free(json);
+    box_unref(other);
+    abx_policy_unref(policy);
+}
+END_TEST
+
 static void
 count_event(void *data, abx_event *event)
 {
@@ -890,6 +949,9 @@ make_suite(void)
     tcase_add_test(tcase, a_killed_box_takes_no_commands);
     tcase_add_test(tcase, a_record_outlives_its_box_and_context);
     tcase_add_test(tcase, a_box_that_cannot_be_built_leaves_nothing);
+    tcase_add_loop_test(
+            tcase, a_box_whose_canary_is_not_stopped_does_not_open, 0, N_ELEMENTS(spoil_cases));
+    tcase_add_test(tcase, the_canary_runs_once_for_a_policy_and_makes_no_event);
     tcase_add_test(tcase, dispatch_gives_what_was_queued_when_called);
     tcase_add_test(tcase, many_threads_may_wait_for_one_command);
     tcase_add_test(tcase, the_receipt_names_rung_mechanisms_and_policy);

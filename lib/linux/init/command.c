@@ -310,6 +310,9 @@ init_command(struct init *init, const struct message *message, int pipe)
     drop_rights(&child);
     SYS(rt_sigprocmask, 2 /* SIG_SETMASK */, &no_signals, 0, sizeof no_signals, 0, 0);
     set_filter(&child);
+    if ((child.command.flags & WIRE_COMMAND_CANARY) != 0) {
+        init_canary(child.argv);
+    }
     path = child_text(&child, child.command.path);
     if (*path == '\0') {
         r = -ENOENT;

@@ -119,6 +119,9 @@ int init_bind(struct init *init, const char *path);
 /* command.c: the child */
 _Noreturn void init_command(struct init *init, const struct message *message, int pipe);
 
+/* canary.c: tries samples, writes the results to descriptor 1 and exits. */
+_Noreturn void init_canary(const char *const *samples);
+
 /* kill.c */
 void init_kill(struct init *init, const struct command_slot *slot, int signal);
 /* Where init is not the first of a pid namespace, so that its end would not be that of the box. */
