@@ -25,6 +25,7 @@ struct act {
     const char *asked; /* as the program spelled it, or NULL if the same */
     const char *verb; /* "open", "rename", "unlink", "connect", ... */
     int content; /* descriptor of the file that would stand at target after a rename, else -1 */
+    bool *judged; /* set to true where the content decides; or NULL */
 };
 
 struct exit_status {

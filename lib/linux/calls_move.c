@@ -112,17 +112,6 @@ has_guard_below(const struct plan *plan, const char *directory)
     return false;
 }
 
-static bool
-is_guard(const struct plan *plan, const char *path)
-{
-    for (size_t i = 0; i < plan->guards.count; i++) {
-        if (strcmp(*vec_at(&plan->guards, char *, i), path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Directories that are renamed, on either side, carry no protected name away or in. */
 static bool
 carries_guards(struct call *call, const struct move *move)
@@ -134,8 +123,8 @@ carries_guards(struct call *call, const struct move *move)
 }
 
 static enum course
-decide_name(struct call *call, struct move *move, struct resolved *resolved, int content,
-        enum call_result *ret_result)
+decide_name(struct call *call, struct move *move, struct resolved *resolved,
+        struct content *content, enum call_result *ret_result)
 {
     if (resolve_is_writable(call, resolved->parent)) {
         return COURSE_BEHALF; /* its mount says that policy allows every name */
@@ -164,26 +153,32 @@ copy_content(int from, int to)
     }
 }
 
-/* A nameless copy of the source in the destination's directory; -1: it has none that could be
- * decided about. */
+/* The source of a plain rename, opened for reading; -1: its content is not to be decided about. */
 static int
-copy_source(struct call *call, struct move *move, int to_parent)
+open_source(struct call *call, struct move *move)
 {
     AUTO(closep) int object = -1;
-    AUTO(closep) int from = -1;
-    AUTO(closep) int copy = -1;
     char link[32];
 
     if (move->is_link || move->flags != 0 || !S_ISREG(move->from.stat.stx_mode) ||
-            move->from.stat.stx_size > CONTENT_MAX ||
-            !is_guard(call->boundary->plan, move->to.path)) {
+            move->from.stat.stx_size > CONTENT_MAX) {
         return -1;
     }
     object = resolve_host_object(call, &move->from);
+    if (object < 0) {
+        return -1;
+    }
     snprintf(link, sizeof link, "/proc/self/fd/%d", object);
-    from = object < 0 ? -1 : open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    copy = openat(to_parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (from < 0 || copy < 0 || !copy_content(from, copy) ||
+    return open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+/* A nameless copy of the source in the destination's directory. */
+static int
+copy_source(const struct move *move, int source, int to_parent)
+{
+    AUTO(closep) int copy = openat(to_parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (copy < 0 || lseek(source, 0, SEEK_SET) != 0 || !copy_content(source, copy) ||
             fchmod(copy, move->from.stat.stx_mode & 0777) != 0 || lseek(copy, 0, SEEK_SET) != 0) {
         return -1;
     }
@@ -251,19 +246,39 @@ bind_moved(struct call *call, const struct move *move)
     }
 }
 
+/* Where the content decided: the same question about a copy that only the supervisor has, and then
+ * the copy takes the name.  Who has the source open for writing changes nothing any more. */
 static enum call_result
-decide_and_perform(struct call *call, struct move *move, int from_parent, int to_parent)
+move_copy(struct call *call, struct move *move, int source, int from_parent, int to_parent)
 {
-    AUTO(closep) int copy = copy_source(call, move, to_parent);
+    AUTO(closep) int copy = copy_source(move, source, to_parent);
+    struct content content = { .fd = copy };
     enum call_result result;
     int r;
 
-    if ((!move->is_link && decide_name(call, move, &move->from, -1, &result) != COURSE_BEHALF) ||
-            decide_name(call, move, &move->to, copy, &result) != COURSE_BEHALF) {
+    if (decide_name(call, move, &move->to, &content, &result) != COURSE_BEHALF) {
         return result;
     }
-    r = copy >= 0 ? put_copy(move, copy, from_parent, to_parent)
-                  : perform(call, move, from_parent, to_parent);
+    r = put_copy(move, copy, from_parent, to_parent);
+    return r < 0 ? call_fail(call, -r) : call_return(call, 0);
+}
+
+static enum call_result
+decide_and_perform(struct call *call, struct move *move, int from_parent, int to_parent)
+{
+    AUTO(closep) int source = open_source(call, move);
+    struct content content = { .fd = source };
+    enum call_result result;
+    int r;
+
+    if ((!move->is_link && decide_name(call, move, &move->from, NULL, &result) != COURSE_BEHALF) ||
+            decide_name(call, move, &move->to, &content, &result) != COURSE_BEHALF) {
+        return result;
+    }
+    if (content.judged) {
+        return move_copy(call, move, source, from_parent, to_parent);
+    }
+    r = perform(call, move, from_parent, to_parent);
     if (r < 0) {
         return call_fail(call, -r);
     }

@@ -139,7 +139,7 @@ decide(struct call *call, struct resolved *resolved, enum call_result *ret_resul
     if (r < 0 || plan_is_private(call->boundary->plan, resolved->path)) {
         return COURSE_BEHALF;
     }
-    return course_decide(call, resolved, ABX_ACCESS_READ, "open", -1, ret_result);
+    return course_decide(call, resolved, ABX_ACCESS_READ, "open", NULL, ret_result);
 }
 
 enum call_result
@@ -182,7 +182,7 @@ read_failed(struct call *call, struct resolved *resolved, int error)
         return call_unreadable(call, "open");
     case -EACCES:
         /* On the way there is a place that may not be read: its event names what was asked for. */
-        if (resolved->path[0] == '/' && course_decide(call, resolved, ABX_ACCESS_READ, "open", -1,
+        if (resolved->path[0] == '/' && course_decide(call, resolved, ABX_ACCESS_READ, "open", NULL,
                                                 &result) == COURSE_ANSWERED) {
             return result;
         }

@@ -39,14 +39,15 @@ course_failed(struct call *call, int error, const char *verb)
 
 enum course
 course_decide(struct call *call, struct resolved *resolved, uint32_t access, const char *verb,
-        int content, enum call_result *ret_result)
+        struct content *content, enum call_result *ret_result)
 {
     struct act act = {
         .request = ABX_REQUEST_PATH,
         .access = access,
         .target = resolved->path,
         .verb = verb,
-        .content = content,
+        .content = content != NULL ? content->fd : -1,
+        .judged = content != NULL ? &content->judged : NULL,
     };
 
     if (resolved->asked[0] != '\0' && strcmp(resolved->asked, resolved->path) != 0) {
@@ -87,7 +88,8 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
     if (own && S_ISCHR(resolved->stat.stx_mode)) {
         return COURSE_CONTINUE; /* a device is written through a read-only mount */
     }
-    if (course_decide(call, resolved, ABX_ACCESS_WRITE, verb, -1, ret_result) == COURSE_ANSWERED) {
+    if (course_decide(call, resolved, ABX_ACCESS_WRITE, verb, NULL, ret_result) ==
+            COURSE_ANSWERED) {
         return COURSE_ANSWERED;
     }
     /* The box's own is read-only whatever policy says: there is nothing on the host to act on. */

@@ -16,9 +16,14 @@ enum course {
  * parent for a name. */
 enum course course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
         enum call_result *ret_result);
-/* The same where the mount does not matter: only the verdict.  `content` as in struct act. */
+/* What would stand at a name; `judged` is set where it decides. */
+struct content {
+    int fd;
+    bool judged;
+};
+/* The same where the mount does not matter: only the verdict.  `content` may be NULL. */
 enum course course_decide(struct call *call, struct resolved *resolved, uint32_t access,
-        const char *verb, int content, enum call_result *ret_result);
+        const char *verb, struct content *content, enum call_result *ret_result);
 /* What a handler returns when a look-up failed with `error` (negative). */
 enum call_result course_failed(struct call *call, int error, const char *verb);
 /* EACCES and an event: the place is not the same on the host, so nothing can be done on behalf. */

@@ -92,6 +92,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         .alternative = ruling.alternative,
     };
     if (ruling.by_content && act->content >= 0) {
+        if (act->judged != NULL) {
+            *act->judged = true;
+        }
         if (content_allows(act->target, act->content, why, sizeof why)) {
             return ABX_VERDICT_ALLOW;
         }
