@@ -95,57 +95,6 @@ calls_refuse_mode(struct call *call, uint32_t mode, const char *verb)
     return true;
 }
 
-/* ---- exec rules ---- */
-
-static enum call_result
-decide_exec(struct call *call, struct resolved *resolved)
-{
-    struct act act = {
-        .request = ABX_REQUEST_EXEC,
-        .access = ABX_ACCESS_EXEC,
-        .target = resolved->path,
-        .verb = "exec",
-        .content = -1,
-    };
-
-    if (resolved->asked[0] != '\0' && strcmp(resolved->asked, resolved->path) != 0) {
-        act.asked = resolved->asked;
-    }
-    switch (call_decide(call, &act, resolved->object)) {
-    case ABX_VERDICT_ALLOW:
-        return CALL_CONTINUE;
-    case ABX_VERDICT_ASK:
-        return CALL_HOLD;
-    default:
-        return call_fail(call, EACCES);
-    }
-}
-
-/* What is denied cannot be executed by the mounts either; here it becomes an event. */
-enum call_result
-calls_exec(struct call *call)
-{
-    AUTO(resolved_done) struct resolved resolved;
-    bool is_at = call->nr == SYS_execveat;
-    int flags = is_at ? (int)call->args[4] : 0;
-    int r;
-
-    resolved_init(&resolved);
-    r = resolve_path(call, is_at ? (int)call->args[0] : AT_FDCWD, call->args[is_at ? 1 : 0],
-            ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? RESOLVE_NAME : RESOLVE_FOLLOW) |
-                    ((flags & AT_EMPTY_PATH) != 0 ? RESOLVE_EMPTY : 0),
-            &resolved);
-    r = r == 0 && resolved.object < 0 ? -ENOENT : r;
-    r = r == 0 ? resolved_path(call, &resolved) : r;
-    if (r < 0) {
-        return course_failed(call, r, "exec");
-    }
-    if (!S_ISREG(resolved.stat.stx_mode)) {
-        return CALL_CONTINUE;
-    }
-    return call_is_valid(call) ? decide_exec(call, &resolved) : CALL_SENT;
-}
-
 /* ---- which handler answers which call ---- */
 
 call_handler
