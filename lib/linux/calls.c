@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -230,6 +231,30 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
     return true;
 }
 
+bool
+call_gives_socket(int32_t number, const uint64_t arguments[6])
+{
+    const uint32_t family = (uint32_t)arguments[0], protocol = (uint32_t)arguments[2];
+    const uint32_t type = (uint32_t)arguments[1] & SOCKET_TYPE_BITS;
+
+    if (number != SYS_socket && number != SYS_socketpair) {
+        return false;
+    }
+    for (size_t i = 0; i < n_socket_kinds; i++) {
+        const struct socket_kind *kind = &socket_kinds[i];
+
+        if (kind->family != family || (number == SYS_socketpair && !kind->for_pairs)) {
+            continue;
+        }
+        if (kind->any_type) {
+            return protocol == 0;
+        }
+        return (type == kind->types[0] || type == kind->types[1])
+                && (family == AF_UNIX || protocol != IPPROTO_SCTP);
+    }
+    return false;
+}
+
 static bool
 matches(const struct call_rule *rule, const uint64_t arguments[6])
 {
@@ -237,8 +262,9 @@ matches(const struct call_rule *rule, const uint64_t arguments[6])
 
     switch (rule->test) {
     case TEST_NONE:
-    case TEST_SOCKET:
         return true;
+    case TEST_SOCKET:
+        return !call_gives_socket(rule->number, arguments);
     case TEST_ANY_BIT:
         return ((uint32_t)argument & rule->value) != 0;
     case TEST_EQUAL:

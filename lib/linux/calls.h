@@ -59,17 +59,20 @@ extern const size_t n_call_rules;
 
 /* Whether the row counts in a box of this plan. */
 bool call_rule_applies(const struct call_rule *rule, const struct plan *plan);
-/* The first row that is about this call; TEST_SOCKET is taken as true: the filter did look. */
+/* The first row that is about this call; NULL: it goes through. */
 const struct call_rule *call_rule_find(int32_t number, const uint64_t arguments[6]);
 
-/* What socket() and socketpair() give. */
+/* What socket() and socketpair() give.  SCTP is not among it: it connects by a socket option. */
+#define SOCKET_TYPE_BITS 0xfu /* the rest are flags */
 struct socket_kind {
     uint32_t family;
-    bool any_type; /* types and protocols are no way out */
+    bool any_type; /* with protocol 0 only */
     uint32_t types[2];
     bool for_pairs; /* socketpair() gives it too */
 };
 extern const struct socket_kind socket_kinds[];
 extern const size_t n_socket_kinds;
+/* Whether socket() or socketpair() gives a box what it asks for. */
+bool call_gives_socket(int32_t number, const uint64_t arguments[6]);
 
 #endif

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define ALL_BITS 0xffffffffu
-#define TYPE_BITS 0xfu /* SOCK_TYPE_MASK */
 
 /* Where the rules go: to libseccomp, or as text to a reader. */
 struct sink {
@@ -137,10 +136,8 @@ equals(uint32_t index, uint32_t value)
     };
 }
 
-/* Everything but the kinds of sockets in the table.  The size of this decides how long a command
- * takes to start (the kernel compiles the program each time), so whole ranges are compared as 64
- * bits: what has bits set above the int is notified too, and the listener looks at the int alone.
- */
+/* Everything but the kinds of sockets in the table, for boxes without a broker.  What has bits set
+ * above the int of the family is refused too. */
 static void
 emit_sockets(struct sink *sink, const struct call_rule *rule)
 {
@@ -163,8 +160,9 @@ emit_sockets(struct sink *sink, const struct call_rule *rule)
             emit(sink, rule, conditions, 2);
             continue;
         }
-        conditions[1] =
-                (struct condition){ .index = 1, .compare = SCMP_CMP_MASKED_EQ, .mask = TYPE_BITS };
+        conditions[1] = (struct condition){
+            .index = 1, .compare = SCMP_CMP_MASKED_EQ, .mask = SOCKET_TYPE_BITS
+        };
         emit_others(sink, rule, conditions, 2, kind->types, N_ELEMENTS(kind->types));
         if (kind->family != AF_UNIX) {
             /* SCTP connects by a socket option, past connect(). */
@@ -210,7 +208,13 @@ emit_rule(struct sink *sink, const struct call_rule *rule)
         emit(sink, rule, &condition, 1);
         break;
     case TEST_SOCKET:
-        emit_sockets(sink, rule);
+        /* A broker looks at the numbers itself: they are no pointers, so nobody can change them.
+         * The rules would be a third of the program, which the kernel compiles for each command. */
+        if (sink->refusal == SCMP_ACT_NOTIFY) {
+            emit(sink, rule, NULL, 0);
+        } else {
+            emit_sockets(sink, rule);
+        }
         break;
     }
 }
