@@ -9,6 +9,7 @@
 #include "linux/lower.h"
 #include "linux/mask.h"
 #include "linux/notify.h"
+#include "linux/sockets.h"
 #include "linux/stub.h"
 
 #include <errno.h>
@@ -264,6 +265,7 @@ detach(void *data)
     notify_close(boundary);
     mask_free(boundary->mask);
     stub_free(boundary->stub);
+    sockets_free(boundary->sockets);
 }
 
 /* ---- making and unmaking ---- */
@@ -358,6 +360,10 @@ prepare(struct boundary *boundary, struct fail *fail)
         if (boundary->mask == NULL) {
             return fail->status;
         }
+    }
+    boundary->sockets = sockets_new();
+    if (boundary->sockets == NULL) {
+        return fail_nomem(fail);
     }
     boundary->stub = stub_new(boundary, fail);
     return boundary->stub == NULL ? fail->status : ABX_OK;

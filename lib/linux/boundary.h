@@ -9,6 +9,7 @@
 struct notify; /* notify.h: the listener of one command */
 struct mask; /* mask.h: the served file system of denied reads */
 struct stub; /* stub.h: the name server of the box */
+struct sockets; /* sockets.h: unix sockets that the box made */
 struct listeners; /* notify.h: what the listeners of a box share */
 
 struct boundary {
@@ -21,6 +22,7 @@ struct boundary {
     int host_root; /* O_PATH of the host's "/" */
     struct mask *mask; /* NULL without masks */
     struct stub *stub;
+    struct sockets *sockets; /* unix sockets that the box made; NULL: none is known */
     struct listeners
             *listeners; /* notify.c's: made by the first notify_new, freed by notify_close */
     struct boundary_private *own; /* boundary.c's */

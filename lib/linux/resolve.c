@@ -451,12 +451,28 @@ walk_how(struct call *call, struct resolved *resolved, char *path, unsigned int 
 }
 
 int
+resolve_text(struct call *call, int dirfd, const char *text, unsigned int how,
+        struct resolved *resolved)
+{
+    AUTO(freep) char *path = malloc(PATH_MAX);
+    int r = path == NULL ? -ENOMEM : make_absolute(call, dirfd, text, path);
+
+    if (r < 0) {
+        return r;
+    }
+    r = walk_how(call, resolved, path, how);
+    if (r < 0) {
+        make_absolute(call, dirfd, text, resolved->path);
+        remove_dots(resolved->path);
+    }
+    return r;
+}
+
+int
 resolve_path(
         struct call *call, int dirfd, uint64_t address, unsigned int how, struct resolved *resolved)
 {
-    AUTO(freep) char *path = NULL;
     long length = call_read_text(call, address, resolved->asked, sizeof resolved->asked);
-    int r;
 
     if (length < 0) {
         resolved->asked[0] = '\0';
@@ -465,20 +481,7 @@ resolve_path(
     if (length == 0) {
         return (how & RESOLVE_EMPTY) != 0 ? resolve_fd(call, dirfd, resolved) : -ENOENT;
     }
-    path = malloc(PATH_MAX);
-    if (path == NULL) {
-        return -ENOMEM;
-    }
-    r = make_absolute(call, dirfd, resolved->asked, path);
-    if (r < 0) {
-        return r;
-    }
-    r = walk_how(call, resolved, path, how);
-    if (r < 0) {
-        make_absolute(call, dirfd, resolved->asked, resolved->path);
-        remove_dots(resolved->path);
-    }
-    return r;
+    return resolve_text(call, dirfd, resolved->asked, how, resolved);
 }
 
 int

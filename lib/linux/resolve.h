@@ -35,6 +35,9 @@ enum resolve_how {
  * component is no error. */
 int resolve_path(struct call *call, int dirfd, uint64_t address, unsigned int how,
         struct resolved *resolved);
+/* The same for a text that is not empty and was read before. */
+int resolve_text(struct call *call, int dirfd, const char *text, unsigned int how,
+        struct resolved *resolved);
 /* The same for what a descriptor of the caller (or its cwd) is. */
 int resolve_fd(struct call *call, int number, struct resolved *resolved);
 /* Fills path. 0 or -errno. */

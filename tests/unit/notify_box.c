@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "linux/filter.h"
+#include "linux/sockets.h"
 
 #include <check.h>
 #include <errno.h>
@@ -11,11 +12,13 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -315,6 +318,16 @@ bind_writable(const struct notify_box *box, const char *name)
 }
 
 static void
+raise_loopback(void)
+{
+    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    must(fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0, "loopback");
+    close(fd);
+}
+
+static void
 make_mounts(const struct notify_box *box)
 {
     struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -322,12 +335,13 @@ make_mounts(const struct notify_box *box)
     gid_t gid = getgid();
     char map[64];
 
-    must(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0, "unshare");
+    must(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) == 0, "unshare");
     write_text("/proc/self/setgroups", "deny");
     snprintf(map, sizeof map, "%u %u 1", uid, uid);
     write_text("/proc/self/uid_map", map);
     snprintf(map, sizeof map, "%u %u 1", gid, gid);
     write_text("/proc/self/gid_map", map);
+    raise_loopback();
     must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private");
     must(syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0,
             "read-only");
@@ -449,6 +463,7 @@ notify_box_run(struct notify_box *box, int (*fn)(struct notify_box *box))
     box->boundary.init_pid = pid;
     box->boundary.root = fds[1];
     box->boundary.host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    box->boundary.sockets = sockets_new();
     box->notify = notify_new(&box->boundary, 1, fds[0]);
     ck_assert(box->notify != NULL);
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -457,6 +472,7 @@ notify_box_run(struct notify_box *box, int (*fn)(struct notify_box *box))
     loop_remove(source);
     notify_free(box->notify);
     notify_close(&box->boundary);
+    sockets_free(box->boundary.sockets);
     ck_assert(waitpid(pid, &status, 0) == pid);
     loop_free(box->boundary.loop);
     close(pidfd);
