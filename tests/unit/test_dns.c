@@ -319,6 +319,7 @@ make_suite(void)
     Suite *suite = suite_create("dns");
     TCase *packets = tcase_create("packets"), *sockets = tcase_create("sockets");
 
+    tcase_set_timeout(packets, 30);
     tcase_add_loop_test(packets, packets_are_read, 0, N_ELEMENTS(parse_cases));
     tcase_add_test(packets, a_name_of_253_characters_fits_and_one_more_does_not);
     tcase_add_test(packets, each_name_keeps_its_address);
