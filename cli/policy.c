@@ -67,6 +67,31 @@ set_variables(const struct options *options, abx_policy_builder *builder)
     return true;
 }
 
+/* The document that governs the run cannot be changed by the run, wherever it lies. */
+static void
+protect_document(abx_policy_builder *builder, const char *file)
+{
+    char *path = realpath(file, NULL);
+    char *pattern = path == NULL ? NULL : malloc(2 * strlen(path) + 1);
+
+    if (pattern != NULL) {
+        size_t length = 0;
+
+        for (const char *p = path; *p != '\0'; p++) {
+            if (strchr("*?[\\", *p) != NULL) {
+                pattern[length++] = '\\';
+            }
+            pattern[length++] = *p;
+        }
+        pattern[length] = '\0';
+        abx_policy_builder_path(builder, pattern, ABX_ACCESS_WRITE, ABX_VERDICT_DENY);
+        abx_policy_builder_explain(
+                builder, "the policy document of this run cannot be changed by it", NULL);
+    }
+    free(pattern);
+    free(path);
+}
+
 /* One document (or profile) as a policy. */
 static bool
 build(const struct options *options, const char *profile, const char *file, const char *source,
@@ -91,6 +116,7 @@ build(const struct options *options, const char *profile, const char *file, cons
         if (text != NULL) {
             abx_policy_builder_source(builder, source);
             abx_policy_builder_merge_json(builder, text, length);
+            protect_document(builder, file);
         }
         good = abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
     }

@@ -261,6 +261,7 @@ start(struct run *run)
         return -1;
     }
     os_code = abx_error_get_os_code(error);
+    take_events(run); /* what was denied may be why it did not start */
     refuse(run, error);
     if (status == ABX_ERR_EXEC) {
         return os_code == ENOENT ? 127 : 126;

@@ -64,7 +64,7 @@ def exceptions():
 
 
 def attempts():
-    listing = subprocess.run([sys.executable, HERE + "/kit.py", "attack", "--list", "/nonexistent"], capture_output=True, text=True,
+    listing = subprocess.run([sys.executable, HERE + "/kit.py", "attack", "/nonexistent", "--list"], capture_output=True, text=True,
                              check=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
     return [json.loads(line) for line in listing.stdout.splitlines()]
 
