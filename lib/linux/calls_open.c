@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -194,6 +196,39 @@ open_on_behalf(struct call *call, struct resolved *resolved, const struct open_r
 
 /* ---- opens that write ---- */
 
+/* Of a file that a process has open: how, as the access mode; -1: it cannot be told. */
+static int
+access_of(const struct resolved *resolved)
+{
+    AUTO(closep) int fd = -1;
+    char path[NAME_MAX + 16], text[256];
+    const char *flags;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "../fdinfo/%s", resolved->name);
+    fd = openat(resolved->parent, path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (n <= 0) {
+        return -1;
+    }
+    text[n] = '\0';
+    flags = strstr(text, "flags:");
+    return flags != NULL ? (int)(strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) : -1;
+}
+
+/* "> /dev/stderr", which is a file that the host handed to the command: Landlock knows only what
+ * lies in the box, but the caller gets no more than it has. */
+static enum call_result
+open_again(struct call *call, struct resolved *resolved, const struct open_request *request)
+{
+    int has = access_of(resolved), wants = (int)(request->flags & O_ACCMODE);
+
+    if (has < 0 || (has != O_RDWR && has != wants)) {
+        return CALL_CONTINUE;
+    }
+    return open_object(call, resolved->object, request);
+}
+
 /* Whether the kernel refuses this by itself: no directory, link or name that exists is given. */
 static bool
 fails_anyway(const struct resolved *resolved, const struct open_request *request)
@@ -224,6 +259,9 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
     }
     switch (course_of(call, resolved, where, "open", &result)) {
     case COURSE_CONTINUE:
+        if (resolved->is_magic && S_ISREG(resolved->stat.stx_mode)) {
+            return open_again(call, resolved, request);
+        }
         if (!decides_reads || !only_reads(request)) {
             return CALL_CONTINUE;
         }

@@ -6,6 +6,7 @@
 #include "linux/calls_open.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "linux/process.h"
 
 #include <errno.h>
@@ -26,25 +27,23 @@
 
 /* ---- /proc ---- */
 
-/* In /proc the supervisor may see more than the caller: of another process only what everybody may.
- */
+/* In /proc the supervisor may see more than the caller: of others' processes, and of init, only
+ * what everybody may. */
 static bool
-may_read_proc(const struct call *call, const struct resolved *resolved)
+may_read_proc(const struct resolved *resolved)
 {
-    const char *number = resolved->path + strlen("/proc/");
-    uint64_t pid, own = 0;
+    uint64_t pid;
     char *end;
 
-    if (strncmp(resolved->path, "/proc/", strlen("/proc/")) != 0) {
-        return false;
+    if (!path_is_below(resolved->path, "/proc")) {
+        return strcmp(resolved->path, "/proc") == 0;
     }
-    pid = strtoull(number, &end, 10);
-    if (end == number) {
+    pid = strtoull(resolved->path + strlen("/proc/"), &end, 10);
+    if (end == resolved->path + strlen("/proc/")) {
         return true; /* of no process */
     }
-    return (proc_status(call->pid, "NStgid", 10, &own) && pid == own) ||
-           (resolved->stat.stx_mode & S_IROTH) != 0 ||
-           (S_ISDIR(resolved->stat.stx_mode) && pid != 1);
+    return (resolved->stat.stx_mode & S_IROTH) != 0 ||
+           (pid != 1 && resolved->stat.stx_uid == geteuid());
 }
 
 /* ---- what is no file ---- */
@@ -159,7 +158,7 @@ open_to_read(struct call *call, struct resolved *resolved, const struct open_req
         return result;
     }
     if (fstatfs(resolved->object, &fs) != 0 ||
-            (fs.f_type == PROC_SUPER_MAGIC && !may_read_proc(call, resolved))) {
+            (fs.f_type == PROC_SUPER_MAGIC && !may_read_proc(resolved))) {
         return call_fail(call, EACCES);
     }
     if (S_ISREG(resolved->stat.stx_mode) || S_ISDIR(resolved->stat.stx_mode)) {

@@ -29,7 +29,7 @@ void
 resolved_init(struct resolved *resolved)
 {
     resolved->parent = resolved->object = -1;
-    resolved->has_path = resolved->needs_directory = false;
+    resolved->has_path = resolved->needs_directory = resolved->is_magic = false;
     resolved->path[0] = resolved->asked[0] = resolved->name[0] = '\0';
 }
 
@@ -363,6 +363,7 @@ follow_magic(struct call *call, struct resolved *resolved)
         return -EAGAIN;
     }
     close_fd(resolved->object);
+    resolved->is_magic = true;
     resolved->object = openat(resolved->parent, resolved->name, O_PATH | O_CLOEXEC);
     if (resolved->object < 0) {
         return -errno;

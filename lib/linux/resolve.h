@@ -18,6 +18,7 @@ struct resolved {
     int object; /* O_PATH of what stands there, or -1 */
     struct statx stat; /* of the object */
     bool has_path;
+    bool is_magic; /* found as a descriptor of a process: parent and name are in its /proc/PID/fd */
     bool needs_directory; /* spelled with a trailing slash */
 };
 
