@@ -80,9 +80,11 @@ def make_library(tool):
     for file in glob.glob(HERE + "/harness/*"):
         shutil.copy(file, library)
     shutil.copy(HERE + "/abx", library)
-    shutil.copy(tool, library + "/agentbox")
-    for file in glob.glob(os.path.join(os.path.dirname(os.path.dirname(tool)), "lib", "libagentbox.so.0")):
-        shutil.copy(file, library)
+    # As in the build folder, since the tool finds its library by the way from itself.
+    os.mkdir(library + "/cli")
+    os.mkdir(library + "/lib")
+    shutil.copy(tool, library + "/cli/agentbox")
+    shutil.copy(os.path.join(os.path.dirname(os.path.dirname(tool)), "lib", "libagentbox.so.0"), library + "/lib")
     subprocess.run(["gcc", "-O1", "-static", "-o", library + "/denysys", HERE + "/harness/denysys.c"], check=True)
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=lab", "-keyout",
                     library + "/key.pem", "-out", library + "/cert.pem", "-addext",
@@ -118,7 +120,7 @@ def run_case(case, user, library):
             os.chown(base + name, UID, UID)
     environment = dict(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", B=base, W=base + "/w", O=base + "/o",
                        H=base + "/h", HOME=base + "/h", AD="", LIB=library, ABX_BIN=library + "/abx", ABX_CAPS=CAPABILITIES,
-                       LD_LIBRARY_PATH=library, LANG="C.UTF-8", TERM="xterm", GIT_AUTHOR_NAME="t", GIT_AUTHOR_EMAIL="t@t",
+                       LANG="C.UTF-8", TERM="xterm", GIT_AUTHOR_NAME="t", GIT_AUTHOR_EMAIL="t@t",
                        GIT_COMMITTER_NAME="t", GIT_COMMITTER_EMAIL="t@t")
     script(case, user, base)
     with open(library + "/out", "wb") as out:
