@@ -254,7 +254,7 @@ calls_attribute(struct call *call)
     }
     r = resolve_form(call, form, &resolved);
     if (r < 0) {
-        return course_failed(call, r, form->verb);
+        return course_failed(call, &resolved, r, form->verb);
     }
     if (resolved.object < 0) {
         return CALL_CONTINUE; /* ENOENT */

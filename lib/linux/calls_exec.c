@@ -92,7 +92,7 @@ calls_exec(struct call *call)
     r = r == 0 && resolved.object < 0 ? -ENOENT : r;
     r = r == 0 ? resolved_path(call, &resolved) : r;
     if (r < 0) {
-        return course_failed(call, r, "exec");
+        return course_failed(call, &resolved, r, "exec");
     }
     return S_ISREG(resolved.stat.stx_mode) ? decide_program(call, &resolved) : CALL_CONTINUE;
 }

@@ -321,6 +321,13 @@ resolve_both(struct call *call, struct move *move)
     return r < 0 ? r : resolve_path(call, move->to_dirfd, move->to_path, RESOLVE_NAME, &move->to);
 }
 
+/* Which of the two could not be looked up: the second is not tried where the first fails. */
+static struct resolved *
+failed_name(struct move *move)
+{
+    return move->to.asked[0] != '\0' ? &move->to : &move->from;
+}
+
 static int
 stat_fd(int fd, struct statx *ret_stat)
 {
@@ -354,7 +361,7 @@ run_move(struct call *call, struct move *move)
     int where, r = resolve_both(call, move);
 
     if (r < 0) {
-        return course_failed(call, r, move->verb);
+        return course_failed(call, failed_name(move), r, move->verb);
     }
     where = move->is_link ? move->from.object : move->from.parent;
     if (where < 0 || move->to.parent < 0 || stat_fd(where, &from) != 0 ||
@@ -366,7 +373,7 @@ run_move(struct call *call, struct move *move)
     move->is_nameless = move->is_link && r == -ENOENT && call->on_worker;
     r = r < 0 && !move->is_nameless ? r : resolved_path(call, &move->to);
     if (r < 0) {
-        return course_failed(call, r, move->verb);
+        return course_failed(call, &move->to, r, move->verb);
     }
     if (is_foreign_source(call, move)) {
         return call_fail(call, EXDEV);

@@ -187,7 +187,7 @@ calls_name(struct call *call)
     }
     r = resolve_path(call, request.dirfd, request.path, RESOLVE_NAME, &resolved);
     if (r < 0) {
-        return course_failed(call, r, request.verb);
+        return course_failed(call, &resolved, r, request.verb);
     }
     if (fails_anyway(&resolved, &request)) {
         return CALL_CONTINUE;

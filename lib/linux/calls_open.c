@@ -291,7 +291,7 @@ calls_open(struct call *call)
     resolved_init(&resolved);
     r = decode(call, &request);
     if (r < 0) {
-        return course_failed(call, r, "open");
+        return course_failed(call, &resolved, r, "open");
     }
     if ((request.flags & O_PATH) != 0 || (!writes(&request) && !decides_reads)) {
         return CALL_CONTINUE;
@@ -305,7 +305,7 @@ calls_open(struct call *call)
         return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, &request);
     }
     if (r < 0) {
-        return course_failed(call, r, "open");
+        return course_failed(call, &resolved, r, "open");
     }
     if (only_reads(&request) && resolved.object >= 0) {
         return CALL_CONTINUE;

@@ -97,7 +97,8 @@ calls_refuse_mode(struct call *call, uint32_t mode, const char *verb)
 
 /* ---- which handler answers which call ---- */
 
-/* The filter tells of every socket; what is asked for is numbers, which nobody can change any more. */
+/* The filter tells of every socket; what is asked for is numbers, which nobody can change any more.
+ */
 static enum call_result
 give_socket(struct call *call)
 {

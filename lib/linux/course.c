@@ -20,23 +20,6 @@ is_own(const struct call *call, const struct resolved *resolved, int where)
            (fs.f_type != PROC_SUPER_MAGIC || S_ISCHR(resolved->stat.stx_mode));
 }
 
-enum call_result
-course_failed(struct call *call, int error, const char *verb)
-{
-    switch (error) {
-    case -EAGAIN:
-        return CALL_WORKER;
-    case -ESRCH:
-        return CALL_SENT;
-    case -EKEYREJECTED:
-        return call_unreadable(call, verb);
-    default:
-        /* The kernel fails in the same way, and where it does not the mounts confine it. */
-        return call->boundary->plan->capabilities.mount_namespace ? CALL_CONTINUE
-                                                                  : call_fail(call, -error);
-    }
-}
-
 enum course
 course_decide(struct call *call, struct resolved *resolved, uint32_t access, const char *verb,
         struct content *content, enum call_result *ret_result)
@@ -69,6 +52,37 @@ course_decide(struct call *call, struct resolved *resolved, uint32_t access, con
     }
 }
 
+/* On the way there is a place that may not be read: the event names what was asked for. */
+static enum call_result
+fail_on_the_way(struct call *call, struct resolved *resolved, const char *verb)
+{
+    enum call_result result = CALL_CONTINUE;
+
+    if (resolved->path[0] == '/') {
+        course_decide(call, resolved, ABX_ACCESS_WRITE, verb, NULL, &result);
+    }
+    return result;
+}
+
+enum call_result
+course_failed(struct call *call, struct resolved *resolved, int error, const char *verb)
+{
+    switch (error) {
+    case -EAGAIN:
+        return CALL_WORKER;
+    case -ESRCH:
+        return CALL_SENT;
+    case -EKEYREJECTED:
+        return call_unreadable(call, verb);
+    case -EACCES:
+        return fail_on_the_way(call, resolved, verb);
+    default:
+        /* The kernel fails in the same way, and where it does not the mounts confine it. */
+        return call->boundary->plan->capabilities.mount_namespace ? CALL_CONTINUE
+                                                                  : call_fail(call, -error);
+    }
+}
+
 enum course
 course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
         enum call_result *ret_result)
@@ -81,7 +95,7 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
     }
     r = resolved_path(call, resolved);
     if (r < 0) {
-        *ret_result = course_failed(call, r, verb);
+        *ret_result = course_failed(call, resolved, r, verb);
         return COURSE_ANSWERED;
     }
     own = is_own(call, resolved, where);

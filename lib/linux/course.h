@@ -24,8 +24,9 @@ struct content {
 /* The same where the mount does not matter: only the verdict.  `content` may be NULL. */
 enum course course_decide(struct call *call, struct resolved *resolved, uint32_t access,
         const char *verb, struct content *content, enum call_result *ret_result);
-/* What a handler returns when a look-up failed with `error` (negative). */
-enum call_result course_failed(struct call *call, int error, const char *verb);
+/* What a handler returns when the look-up of `resolved` failed with `error` (negative). */
+enum call_result course_failed(
+        struct call *call, struct resolved *resolved, int error, const char *verb);
 /* EACCES and an event: the place is not the same on the host, so nothing can be done on behalf. */
 enum call_result course_elsewhere(struct call *call, struct resolved *resolved, const char *verb);
 /* Whether the plan says that the path may be written, without an event (patterns are not looked

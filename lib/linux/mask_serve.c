@@ -123,6 +123,10 @@ decide(struct mask_request *request, uint32_t access, const char *verb)
         .verb = verb,
         .content = -1 };
 
+    if (request->in.pid == 0) {
+        /* Not of the box: the listener looks a path up for a call, and that call has the event. */
+        return ABX_VERDICT_DENY;
+    }
     if (!request->has_verdict) {
         identify(request, &caller);
         request->verdict = broker->decide(broker->data, &caller.subject, &act, &request->ticket);
