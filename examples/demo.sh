@@ -62,7 +62,7 @@ step() { # WHAT EXPECTED-OUTPUT COMMAND...
 step 'git status' 'clean' git status
 step 'make' 'cc' make
 step 'make test' 'test' make test
-step 'edit and commit' 'main' sh -c 'echo "/* the answer */" >>add.c && git commit -qam "say why" && git log --oneline main'
+step 'edit and commit' 'say why' sh -c 'echo "/* the answer */" >>add.c && git commit -qam "say why" && git log --oneline main'
 step 'cat ~/.ssh/id_ed25519' 'private keys stay outside' cat "$HOME/.ssh/id_ed25519"
 step 'plant a git hook' 'hooks' sh -c 'echo "#!/bin/sh" >.git/hooks/pre-commit'
 step 'curl https://example.com' 'network' bash -c 'exec 3<>/dev/tcp/example.com/443'
