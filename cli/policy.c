@@ -38,7 +38,21 @@ read_file(const char *path, size_t *ret_length)
     return text;
 }
 
-/* ${workspace}, ${home} and what --var gives. */
+static bool
+is_given(const struct options *options, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < options->n_variables; i++) {
+        if (strncmp(options->variables[i], name, length) == 0 &&
+                options->variables[i][length] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What --var gives, and without it ${workspace} and ${home}. */
 static bool
 set_variables(const struct options *options, abx_policy_builder *builder)
 {
@@ -50,9 +64,11 @@ set_variables(const struct options *options, abx_policy_builder *builder)
         fprintf(stderr, "agentbox: workspace '%s': %s\n", given, strerror(errno));
         return false;
     }
-    abx_policy_builder_variable(builder, "workspace", workspace);
+    if (!is_given(options, "workspace")) {
+        abx_policy_builder_variable(builder, "workspace", workspace);
+    }
     free(workspace);
-    if (home != NULL && home[0] == '/') {
+    if (home != NULL && home[0] == '/' && !is_given(options, "home")) {
         abx_policy_builder_variable(builder, "home", home);
     }
     for (size_t i = 0; i < options->n_variables; i++) {
