@@ -94,7 +94,7 @@ name_take_umask(const struct call *call)
     uint64_t mask = 077;
 
     proc_status(call->pid, "Umask", 8, &mask);
-    umask((mode_t)mask);
+    syscall(SYS_umask, (mode_t)mask); /* the worker's own: the host's is another */
 }
 
 static int

@@ -6,19 +6,16 @@
 #include "linux/listeners.h"
 
 #include "base/mem.h"
-#include "linux/process.h"
+#include "linux/spelling.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -128,154 +125,6 @@ check_not_deleted(const struct call *call, int fd, const char *path)
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? 0 : -ENOENT;
 }
 
-/* ---- from the caller's spelling to a path from the root ---- */
-
-/* The directory that relative paths start from. */
-static int
-base_of(const struct call *call, int dirfd, char *buffer, size_t room)
-{
-    static const char mark[] = " (deleted)";
-    char link[64];
-    ssize_t n;
-
-    if (dirfd == AT_FDCWD) {
-        snprintf(link, sizeof link, "/proc/%d/cwd", (int)call->pid);
-    } else {
-        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, dirfd);
-    }
-    n = readlink(link, buffer, room);
-    if (n < 0) {
-        return errno == ENOENT ? -EBADF : -errno;
-    }
-    if ((size_t)n >= room) {
-        return -ENAMETOOLONG;
-    }
-    buffer[n] = '\0';
-    if (buffer[0] != '/') {
-        return -ENOTDIR;
-    }
-    if ((size_t)n > sizeof mark && strcmp(buffer + n - (sizeof mark - 1), mark) == 0) {
-        struct stat stat_buffer;
-
-        if (stat(link, &stat_buffer) != 0 || stat_buffer.st_nlink == 0) {
-            return -ENOENT;
-        }
-    }
-    return 0;
-}
-
-static bool
-starts_with_component(const char *path, const char *prefix)
-{
-    size_t length = strlen(prefix);
-
-    return strncmp(path, prefix, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
-/* Puts `with` in place of the first `length` bytes of path. */
-static int
-put_prefix(char *path, size_t length, const char *with)
-{
-    size_t rest = strlen(path + length), put = strlen(with);
-
-    if (put + rest >= PATH_MAX) {
-        return -ENAMETOOLONG;
-    }
-    memmove(path + put, path + length, rest + 1);
-    memcpy(path, with, put);
-    return 0;
-}
-
-/* The caller's own number in the box, from a field that lists one for each level of namespaces. */
-static uint64_t
-box_number(const struct call *call, const char *field)
-{
-    uint64_t number = 0;
-
-    proc_status(call->pid, field, 10, &number);
-    return number;
-}
-
-/* Links of /proc that mean the process which looks: here they mean the caller. */
-static int
-put_caller(const struct call *call, char *path)
-{
-    static const struct {
-        const char *from;
-        const char *to;
-    } devices[] = { { "/dev/fd", "/proc/self/fd" }, { "/dev/stdin", "/proc/self/fd/0" },
-        { "/dev/stdout", "/proc/self/fd/1" }, { "/dev/stderr", "/proc/self/fd/2" } };
-    char with[PATH_MAX];
-    int r = 0;
-
-    for (size_t i = 0; i < N_ELEMENTS(devices) && r == 0; i++) {
-        if (starts_with_component(path, devices[i].from)) {
-            r = put_prefix(path, strlen(devices[i].from), devices[i].to);
-        }
-    }
-    if (r == 0 && starts_with_component(path, "/proc/self/root")) {
-        r = put_prefix(path, strlen("/proc/self/root"), "/");
-    } else if (r == 0 && starts_with_component(path, "/proc/self/cwd")) {
-        r = base_of(call, AT_FDCWD, with, sizeof with);
-        r = r < 0 ? r : put_prefix(path, strlen("/proc/self/cwd"), with);
-    } else if (r == 0 && starts_with_component(path, "/proc/self")) {
-        snprintf(with, sizeof with, "/proc/%" PRIu64, box_number(call, "NStgid"));
-        r = put_prefix(path, strlen("/proc/self"), with);
-    } else if (r == 0 && starts_with_component(path, "/proc/thread-self")) {
-        snprintf(with, sizeof with, "/proc/%" PRIu64 "/task/%" PRIu64, box_number(call, "NStgid"),
-                box_number(call, "NSpid"));
-        r = put_prefix(path, strlen("/proc/thread-self"), with);
-    }
-    return r;
-}
-
-/* Absolute in `path` (room PATH_MAX) from the spelling. */
-static int
-make_absolute(const struct call *call, int dirfd, const char *asked, char *path)
-{
-    size_t length = 0, rest = strlen(asked);
-
-    if (asked[0] != '/') {
-        int r = base_of(call, dirfd, path, PATH_MAX);
-
-        if (r < 0) {
-            return r;
-        }
-        length = strlen(path);
-        path[length++] = '/';
-    }
-    if (length + rest >= PATH_MAX) {
-        return -ENAMETOOLONG;
-    }
-    memcpy(path + length, asked, rest + 1);
-    return 0;
-}
-
-/* "/a/./b//../c" is "/a/c": as text, for what could not be looked up. */
-static void
-remove_dots(char *path)
-{
-    size_t to = 0;
-
-    for (const char *from = path; *from != '\0';) {
-        size_t n = strcspn(from, "/");
-
-        if (n == 2 && from[0] == '.' && from[1] == '.') {
-            while (to > 0 && path[--to] != '/') {
-            }
-        } else if (n > 0 && !(n == 1 && from[0] == '.')) {
-            path[to++] = '/';
-            memmove(path + to, from, n);
-            to += n;
-        }
-        from += n + strspn(from + n, "/");
-    }
-    if (to == 0) {
-        path[to++] = '/';
-    }
-    path[to] = '\0';
-}
-
 /* ---- the walk ---- */
 
 /* Whether the path ends in a name, not in "/", "." or "..". */
@@ -352,7 +201,7 @@ is_magic(const struct resolved *resolved, const char *target)
     struct statfs fs;
 
     return fstatfs(resolved->parent, &fs) == 0 && fs.f_type == 0x9fa0 /* PROC_SUPER_MAGIC */ &&
-           !starts_with_component(target, "self") && strcmp(target, "..") != 0 &&
+           !spelling_starts_with(target, "self") && strcmp(target, "..") != 0 &&
            (target[0] < '0' || target[0] > '9');
 }
 
@@ -415,7 +264,7 @@ static int
 walk(struct call *call, struct resolved *resolved, char *path, bool will_create)
 {
     for (int links = 0; links < LINKS_MAX; links++) {
-        int r = put_caller(call, path);
+        int r = spelling_put_caller(call, path);
 
         if (r < 0) {
             return r;
@@ -447,24 +296,24 @@ walk_how(struct call *call, struct resolved *resolved, char *path, unsigned int 
     if ((how & RESOLVE_NAME) == 0 || !has_name(path)) {
         return walk(call, resolved, path, (how & RESOLVE_CREATE) != 0);
     }
-    r = put_caller(call, path);
+    r = spelling_put_caller(call, path);
     return r < 0 ? r : open_name(call, resolved, path);
 }
 
 int
-resolve_text(struct call *call, int dirfd, const char *text, unsigned int how,
-        struct resolved *resolved)
+resolve_text(
+        struct call *call, int dirfd, const char *text, unsigned int how, struct resolved *resolved)
 {
     AUTO(freep) char *path = malloc(PATH_MAX);
-    int r = path == NULL ? -ENOMEM : make_absolute(call, dirfd, text, path);
+    int r = path == NULL ? -ENOMEM : spelling_absolute(call, dirfd, text, path);
 
     if (r < 0) {
         return r;
     }
     r = walk_how(call, resolved, path, how);
     if (r < 0) {
-        make_absolute(call, dirfd, text, resolved->path);
-        remove_dots(resolved->path);
+        spelling_absolute(call, dirfd, text, resolved->path);
+        spelling_remove_dots(resolved->path);
     }
     return r;
 }
@@ -529,144 +378,4 @@ resolved_path(struct call *call, struct resolved *resolved)
     }
     resolved->has_path = true;
     return 0;
-}
-
-/* ---- the box's mounts and the host's ---- */
-
-bool
-resolve_is_writable(const struct call *call, int fd)
-{
-    struct statfs fs;
-
-    return call->boundary->plan->capabilities.mount_namespace && fstatfs(fd, &fs) == 0 &&
-           (fs.f_flags & ST_RDONLY) == 0;
-}
-
-static bool
-is_same(int a, int b)
-{
-    struct stat sa, sb;
-
-    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-           sa.st_ino == sb.st_ino;
-}
-
-/* The host's directory at the parent of the canonical path. */
-static int
-open_host_directory(const struct call *call, const char *path)
-{
-    struct open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    AUTO(freep) char *directory = strdup(path);
-    char *slash;
-    int fd;
-
-    if (directory == NULL) {
-        return -ENOMEM;
-    }
-    slash = strrchr(directory, '/');
-    slash[slash == directory ? 1 : 0] = '\0';
-    fd = (int)syscall(SYS_openat2, call->boundary->host_root, directory, &how, sizeof how);
-    return fd < 0 ? -errno : fd;
-}
-
-int
-resolve_host_parent(struct call *call, struct resolved *resolved)
-{
-    AUTO(closep) int fd = -1;
-    int r = resolved_path(call, resolved);
-
-    if (r < 0) {
-        return r;
-    }
-    fd = open_host_directory(call, resolved->path);
-    if (fd < 0) {
-        return fd == -ENOMEM ? fd : -EXDEV;
-    }
-    return is_same(fd, resolved->parent) ? steal_fd(&fd) : -EXDEV;
-}
-
-int
-resolve_host_object(struct call *call, struct resolved *resolved)
-{
-    AUTO(closep) int parent = -1;
-    AUTO(closep) int fd = -1;
-    int r = resolved_path(call, resolved);
-
-    if (r < 0) {
-        return r;
-    }
-    parent = open_host_directory(call, resolved->path);
-    if (parent < 0) {
-        return parent == -ENOMEM ? parent : -EXDEV;
-    }
-    fd = strcmp(resolved->path, "/") == 0 ? fcntl(parent, F_DUPFD_CLOEXEC, 3)
-                                          : openat(parent, strrchr(resolved->path, '/') + 1,
-                                                    O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 && is_same(fd, resolved->object) ? steal_fd(&fd) : -EXDEV;
-}
-
-/* ---- file systems that may block ---- */
-
-static bool
-is_slow_type(const char *type)
-{
-    static const char *const slow[] = { "fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "smbfs",
-        "9p", "ceph", "afs", "autofs", "virtiofs", "gfs2", "ocfs2", "lustre", "beegfs",
-        "glusterfs" };
-
-    if (strncmp(type, "fuse.", 5) == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < N_ELEMENTS(slow); i++) {
-        if (strcmp(type, slow[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw" */
-static void
-add_slow(struct slow_devices *slow, const char *line)
-{
-    const char *dash = strstr(line, " - ");
-    unsigned int major, minor;
-    char type[32];
-
-    if (dash == NULL || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
-            sscanf(dash, " - %31s", type) != 1) {
-        slow->all = true;
-        return;
-    }
-    if (!is_slow_type(type)) {
-        return;
-    }
-    if (slow->count == N_ELEMENTS(slow->devices)) {
-        slow->all = true;
-        return;
-    }
-    slow->devices[slow->count++] = (uint64_t)major << 32 | minor;
-}
-
-void
-slow_devices_read(struct slow_devices *slow, int32_t init_pid)
-{
-    char path[64];
-    AUTO(freep) char *line = NULL;
-    size_t room = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)init_pid);
-    file = fopen(path, "re");
-    if (file == NULL) {
-        slow->all = true;
-        return;
-    }
-    while (getline(&line, &room, file) > 0) {
-        add_slow(slow, line);
-    }
-    fclose(file);
 }
