@@ -144,9 +144,14 @@ has_wildcard(const char *pattern)
 {
     size_t length = strlen(pattern);
 
-    while (length >= 3 && strcmp(pattern + length - 3, "/**") == 0) {
-        length -= 3;
-        return has_wildcard(strndupa(pattern, length));
+    if (length > 1 && pattern[length - 1] == '/') {
+        return has_wildcard(strndupa(pattern, length - 1));
+    }
+    if (length >= 3 && strcmp(pattern + length - 3, "/**") == 0) {
+        return has_wildcard(strndupa(pattern, length - 3));
+    }
+    if (strcmp(pattern, "**") == 0) {
+        return false;
     }
     for (const char *at = pattern; *at != '\0'; at++) {
         if (*at == '\\') {
