@@ -14,31 +14,35 @@
 /* Why a verdict is what it is; strings live as long as the policy. */
 struct ruling {
     abx_verdict verdict;
-    uint32_t rule;           /* index in its layer, UINT32_MAX: the default */
+    uint32_t rule; /* index in its layer, UINT32_MAX: the default */
     uint32_t layer;
-    const char *id;          /* the rule's `id`, or its place: "/filesystem/write/deny/0", "task:/network/allow/2", "protect:.bashrc", "default" */
-    const char *source;      /* "managed", "user", "task", or the layer's file name */
-    const char *reason;      /* never NULL: the rule's, or one made from its kind */
+    const char *id; /* the rule's `id`, or its place: "/filesystem/write/deny/0",
+                       "task:/network/allow/2", "protect:.bashrc", "default" */
+    const char *source; /* "managed", "user", "task", or the layer's file name */
+    const char *reason; /* never NULL: the rule's, or one made from its kind */
     const char *alternative; /* never NULL; "" if there is none */
-    bool by_content;         /* a deny that git_allows_replace (policy/git.h) may lift: the new content decides */
-    bool from_default;       /* no rule matched */
+    bool by_content; /* a deny that git_allows_replace (policy/git.h) may lift: the new content
+                        decides */
+    bool from_default; /* no rule matched */
 };
 
 /* Layers are numbered from 0, the outermost. */
 size_t policy_layer_count(abx_policy *policy);
-abx_verdict policy_decide(abx_policy *policy, const abx_request *request, struct ruling *ret_ruling);
+abx_verdict policy_decide(
+        abx_policy *policy, const abx_request *request, struct ruling *ret_ruling);
 
 /* The policy as it stands on this host: rules on symbolic links get a twin for what they point to,
  * paths below linked directories likewise, protected names are joined to every writable root and
- * git directories found in them (also where a `.git` file points).  The result is what the box uses;
- * `policy` is unchanged. */
-abx_status policy_resolve(abx_policy *policy, const struct host_view *host, abx_policy **ret_resolved,
-        struct fail *fail);
+ * git directories found in them (also where a `.git` file points).  The result is what the box
+ * uses; `policy` is unchanged. */
+abx_status policy_resolve(abx_policy *policy, const struct host_view *host,
+        abx_policy **ret_resolved, struct fail *fail);
 
 /* Every absolute literal path at which some path rule stands (const char *, borrowed), sorted,
  * unique: only at these, and where patterns match, can a verdict change. */
 abx_status policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
-/* Whether a rule for this access (one ABX_ACCESS_* bit) with a deny or ask verdict has a pattern. */
+/* Whether a rule for this access (one ABX_ACCESS_* bit) with a deny or ask verdict has a pattern.
+ */
 bool policy_has_patterns(abx_policy *policy, uint32_t access);
 /* Whether a name that exists or not, anywhere below `directory`, could have another write verdict
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
@@ -47,30 +51,30 @@ bool policy_guards(abx_policy *policy, const char *directory);
 enum network_mode { NETWORK_NONE = 0, NETWORK_FILTERED, NETWORK_HOST };
 struct policy_input {
     const char *from; /* absolute host path */
-    const char *as;   /* relative, below the inputs directory of the box, "/task/in" */
+    const char *as; /* relative, below the inputs directory of the box, "/task/in" */
 };
 /* What is not a verdict; of all layers together.  Borrowed from the policy. */
 struct policy_settings {
     enum network_mode network;
-    const char *workspace;          /* NULL if the variable is not set */
-    const char *home;               /* value of ${home} */
-    const char *const *env_pass;    /* names taken from the host's environment, NULL-terminated */
-    const char *const *env_set;     /* "NAME=value" */
+    const char *workspace; /* NULL if the variable is not set */
+    const char *home; /* value of ${home} */
+    const char *const *env_pass; /* names taken from the host's environment, NULL-terminated */
+    const char *const *env_set; /* "NAME=value" */
     const struct policy_input *inputs;
     size_t n_inputs;
-    const char *const *decoys;      /* absolute paths, NULL-terminated */
-    uint64_t limits[8];             /* by ABX_LIMIT_*; 0 is none */
-    uint64_t approval_timeout_ms;   /* default 120000 */
-    uint64_t approvals_per_minute;  /* 0 is none */
-    bool silent_reads;              /* "feedback": {"reads": "silent"} */
-    bool restricts_exec;            /* exec.allow was given: only those run */
-    bool exec_rules;                /* any exec rule: execve is decided */
-    bool weaken_host_network;       /* NETWORK_HOST needs it of every layer */
+    const char *const *decoys; /* absolute paths, NULL-terminated */
+    uint64_t limits[8]; /* by ABX_LIMIT_*; 0 is none */
+    uint64_t approval_timeout_ms; /* default 120000 */
+    uint64_t approvals_per_minute; /* 0 is none */
+    bool silent_reads; /* "feedback": {"reads": "silent"} */
+    bool restricts_exec; /* exec.allow was given: only those run */
+    bool exec_rules; /* any exec rule: execve is decided */
+    bool weaken_host_network; /* NETWORK_HOST needs it of every layer */
     bool weaken_nested_namespaces;
     bool weaken_best_effort;
-    const char *run_as;             /* "uid:gid" or NULL */
-    const char *upstream;           /* "environment", "none" or the URL of a proxy; NULL: not given */
-    const char *tmp;                /* value of ${tmp}, or NULL: a private place where no name is protected */
+    const char *run_as; /* "uid:gid" or NULL */
+    const char *upstream; /* "environment", "none" or the URL of a proxy; NULL: not given */
+    const char *tmp; /* value of ${tmp}, or NULL: a private place where no name is protected */
 };
 const struct policy_settings *policy_get_settings(abx_policy *policy);
 

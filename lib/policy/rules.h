@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside lib/policy only: what a compiled policy is made of.  Parsing (parse.c, builder.c, profile.c)
- * fills layers through policy_add_*; deciding (evaluate.c, match.c) reads them. */
+ * Inside lib/policy only: what a compiled policy is made of.  Parsing (parse.c, builder.c,
+ * profile.c) fills layers through policy_add_*; deciding (evaluate.c, match.c) reads them. */
 #ifndef ABX_POLICY_RULES_H
 #define ABX_POLICY_RULES_H
 
@@ -14,25 +14,33 @@
 #define NESTING_MAX 32
 #define APPROVAL_TIMEOUT_MS 120000u
 
-enum rule_origin { ORIGIN_OWN = 0, ORIGIN_PROFILE, ORIGIN_PROTECT, ORIGIN_SECRET, ORIGIN_TWIN /* by policy_resolve */ };
+enum rule_origin {
+    ORIGIN_OWN = 0,
+    ORIGIN_PROFILE,
+    ORIGIN_PROTECT,
+    ORIGIN_SECRET,
+    ORIGIN_TWIN /* by policy_resolve */
+};
 
 struct rule {
-    uint32_t kind;       /* ABX_REQUEST_PATH, _CONNECT, _LISTEN, _SOCKET */
-    uint32_t access;     /* for PATH one ABX_ACCESS_* bit */
+    uint32_t kind; /* ABX_REQUEST_PATH, _CONNECT, _LISTEN, _SOCKET */
+    uint32_t access; /* for PATH one ABX_ACCESS_* bit */
     abx_verdict verdict;
     enum rule_origin origin;
-    bool implied;        /* loses every tie */
-    bool is_literal;     /* pattern has no active wildcard; `pattern` is then the unescaped path */
-    bool by_content;     /* see struct ruling */
-    bool opens_private;  /* CONNECT, from network.private or host_loopback (127.0.0.0/8 and ::1): only
-                            these let an address through that is closed by default */
+    bool implied; /* loses every tie */
+    bool is_literal; /* pattern has no active wildcard; `pattern` is then the unescaped path */
+    bool by_content; /* see struct ruling */
+    bool opens_private; /* CONNECT, from network.private or host_loopback (127.0.0.0/8 and ::1):
+                           only these let an address through that is closed by default */
     uint32_t port_first, port_last; /* CONNECT, LISTEN; 0-0: default ports */
-    char *pattern;       /* PATH: absolute, normalised, variables put in; CONNECT: host pattern or CIDR, canonical */
-    char *id;            /* never NULL, see struct ruling */
-    char *reason;        /* or NULL */
-    char *alternative;   /* or NULL */
-    char *because;       /* never NULL after layer_finish: `reason`, or a sentence made from the rule */
-    void *matcher;       /* compiled form: struct path_pattern or struct host_pattern; NULL for a literal path */
+    char *pattern; /* PATH: absolute, normalised, variables put in; CONNECT: host pattern or CIDR,
+                      canonical */
+    char *id; /* never NULL, see struct ruling */
+    char *reason; /* or NULL */
+    char *alternative; /* or NULL */
+    char *because; /* never NULL after layer_finish: `reason`, or a sentence made from the rule */
+    void *matcher; /* compiled form: struct path_pattern or struct host_pattern; NULL for a literal
+                      path */
 };
 
 /* A rule of this kind marks its literal path as a git directory: what lies below is judged by
@@ -41,27 +49,30 @@ struct rule {
 /* The same for one file that sends git to another directory: it may go, but not come or change. */
 #define RULE_GIT_LINK 0x101u
 
-/* One document.  Immutable and shared once it is finished.  Which sections it has an opinion on matters when layers are combined. */
+/* One document.  Immutable and shared once it is finished.  Which sections it has an opinion on
+ * matters when layers are combined. */
 struct layer {
     atomic_uint references;
-    struct layer *base;  /* what this is a copy of (policy_resolve, policy_intersect), it owns the texts; or NULL */
-    char *source;        /* "managed", "user", "task" or a file name */
-    char *name;          /* the document's "name", or NULL */
-    char *profile;       /* what it extends, or NULL */
-    struct vec rules;    /* struct rule */
+    struct layer *base; /* what this is a copy of (policy_resolve, policy_intersect), it owns the
+                           texts; or NULL */
+    char *source; /* "managed", "user", "task" or a file name */
+    char *name; /* the document's "name", or NULL */
+    char *profile; /* what it extends, or NULL */
+    struct vec rules; /* struct rule */
     bool has_read, has_write, has_exec, has_network, has_sockets, has_listen;
     abx_verdict default_read, default_write; /* where no rule matches */
-    void *index;         /* evaluate.c's: what makes a decision fast */
+    void *index; /* evaluate.c's: what makes a decision fast */
     struct policy_settings settings; /* strings owned by the layer's `texts` */
-    struct vec texts;    /* char *, owned; also the arrays that settings point to */
-    struct vec protect;  /* char *, owned: names (or relative paths) protected in every writable root */
+    struct vec texts; /* char *, owned; also the arrays that settings point to */
+    struct vec
+            protect; /* char *, owned: names (or relative paths) protected in every writable root */
     bool git_protected, git_frozen;
-    char *document;      /* canonical JSON of this layer alone (emit.c), for to_json and digest */
+    char *document; /* canonical JSON of this layer alone (emit.c), for to_json and digest */
 };
 
 struct abx_policy {
     atomic_uint references;
-    struct vec layers;   /* struct layer *, outermost (ceiling) first */
+    struct vec layers; /* struct layer *, outermost (ceiling) first */
     struct policy_settings settings; /* of all layers */
     struct vec texts;
     char digest[65];
@@ -71,27 +82,28 @@ struct abx_policy {
 struct layer *layer_new(const char *source);
 struct layer *layer_ref(struct layer *layer);
 void layer_free(struct layer *layer); /* drops one reference */
-/* Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY, fail->text
- * says what; the caller prefixes the place).  A path pattern without active wildcards becomes a literal and
- * is unescaped; with `is_literal` it is taken as it is.  Says in has_* that the section is there. */
+/* Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY,
+ * fail->text says what; the caller prefixes the place).  A path pattern without active wildcards
+ * becomes a literal and is unescaped; with `is_literal` it is taken as it is.  Says in has_* that
+ * the section is there. */
 abx_status layer_add_rule(struct layer *layer, const struct rule *rule, struct fail *fail);
 /* Adds implied rules, sorts, builds the index; afterwards the layer is immutable. */
 abx_status layer_finish(struct layer *layer, struct fail *fail);
 /* A policy of these layers (takes them on success), settings combined, digest made. */
-abx_status policy_new(struct layer *const *layers, size_t n_layers, abx_policy **ret_policy,
-        struct fail *fail);
+abx_status policy_new(
+        struct layer *const *layers, size_t n_layers, abx_policy **ret_policy, struct fail *fail);
 
 /* combine.c: the same with layers that stay shared; and a ceiling over a policy. */
-abx_status policy_share(struct layer *const *layers, size_t n_layers, abx_policy **ret_policy,
-        struct fail *fail);
-abx_status policy_intersect(abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy,
-        struct fail *fail);
+abx_status policy_share(
+        struct layer *const *layers, size_t n_layers, abx_policy **ret_policy, struct fail *fail);
+abx_status policy_intersect(
+        abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, struct fail *fail);
 
 /* evaluate.c: what a caller of the public API may ask; policy_decide denies the rest. */
 bool policy_request_is_valid(const abx_request *request);
 
-/* match.c: pure.  `**` is a whole component; `*`, `?`, `[a-z]`, `[!a-z]` stay inside one; a backslash takes
- * the next character as it is, `\\xHH` is a byte. */
+/* match.c: pure.  `**` is a whole component; `*`, `?`, `[a-z]`, `[!a-z]` stay inside one; a
+ * backslash takes the next character as it is, `\\xHH` is a byte. */
 /* Number of leading components of `path` the pattern matched at most (0: only "/"), or -1. */
 int path_match(const char *pattern, const char *path);
 bool path_pattern_is_literal(const char *pattern);
