@@ -204,7 +204,7 @@ lower_close_privates(struct lowering *lowering)
             lower_at(lowering, OP_REMOUNT, NULL, own->path, MOUNT_ATTR_RDONLY, 0, 0);
         }
     }
-    if (plan->root == ROOT_PIECES) {
+    if (plan->root != ROOT_HOST) {
         lower_at(lowering, OP_REMOUNT, NULL, "/", MOUNT_ATTR_RDONLY, 0, 0);
     }
 }

@@ -242,12 +242,12 @@ add_others(const struct plan *plan, struct mask_tree *tree)
 {
     for (size_t i = 0; i < plan->privates.count; i++) {
         const struct private_place *private = vec_at(&plan->privates, struct private_place, i);
-        AUTO(freep) char *path = strdup(private->path);
         struct mask_node node = {
-            .path = path, .kind = MASK_THROUGH, .is_directory = private->kind != PRIVATE_FILE
+            .path = private->path, .kind = MASK_THROUGH, .is_directory = true
         };
 
-        if (!add_hole(plan, tree, &node)) {
+        /* Files of the box go over readable ones of the host only. */
+        if (private->kind != PRIVATE_FILE && !add_hole(plan, tree, &node)) {
             return false;
         }
     }

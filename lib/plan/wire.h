@@ -18,6 +18,8 @@
 #define WIRE_SLOTS 16u /* descriptors that operations keep for later ones */
 #define WIRE_COMMAND_MAX (8u << 20)
 #define WIRE_PATH_MAX 4096u
+/* This slot outlives the pivot: its tree is given out by WIRE_READY in place of the root. */
+#define WIRE_SLOT_VIEW (WIRE_SLOTS - 1)
 
 /* ---- program ---- */
 struct wire_program {
@@ -80,7 +82,7 @@ enum wire_code {
     OP_DEVICE, /* a: host path of a device node, b: box path below a tmpfs: makes a file,
                   binds the node over it */
     OP_OPEN_TREE, /* a: host path; x: slot: takes a clone before something covers it; flags:
-                     OPF_RECURSIVE */
+                     OPF_RECURSIVE, OPF_FROM_BOX (a is a box path) */
     OP_ATTACH, /* x: slot, b: box path; y: attrs set */
     OP_WRITE, /* a: string content, b: box path, a file of the fresh proc's sys, before a mount
                  makes that read-only; flags: OPF_OPTIONAL */
@@ -156,7 +158,7 @@ enum wire_kind {
     /* init to host */
     WIRE_FUSE = 32, /* fds: /dev/fuse */
     WIRE_SOCKET, /* value: index of the OP_SOCKET; fds: socket */
-    WIRE_READY, /* fds: O_PATH of the box's root; mask: bit n: n-th OPF_OPTIONAL op failed */
+    WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th OPF_OPTIONAL op failed */
     WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
     WIRE_LISTENER, /* id; fds: seccomp listener; sent by the command before it executes anything */
     WIRE_PTY, /* id; fds: pty master */

@@ -327,7 +327,8 @@ op_open_tree(struct init *init, const struct wire_op *op)
     if (op->x >= WIRE_SLOTS || init->slots[op->x] >= 0) {
         return -EINVAL;
     }
-    fd = init_open_host(init, init_text(init, op->a), O_PATH);
+    fd = (op->flags & OPF_FROM_BOX) != 0 ? init_open_box(init, init_text(init, op->a), O_PATH)
+                                         : init_open_host(init, init_text(init, op->a), O_PATH);
     if (fd < 0) {
         return fd;
     }
@@ -366,7 +367,7 @@ forget_host(struct init *init)
         init->whole = -1;
     }
     for (unsigned i = 0; i < WIRE_SLOTS; i++) {
-        if (init->slots[i] >= 0) {
+        if (init->slots[i] >= 0 && i != WIRE_SLOT_VIEW) {
             sys_close(init->slots[i]);
             init->slots[i] = -1;
         }

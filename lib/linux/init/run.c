@@ -44,11 +44,18 @@ static int
 op_ready(struct init *init, const struct wire_op *op)
 {
     const struct wire_message message = { .kind = WIRE_READY, .mask = init->optional_failed };
+    const int view = init->slots[WIRE_SLOT_VIEW];
+    int r;
 
     if (init->pid != 1) {
         init_find_proc(init);
     }
-    return init_send(init->control, &message, init->root);
+    r = init_send(init->control, &message, view >= 0 ? view : init->root);
+    if (view >= 0) {
+        sys_close(view);
+        init->slots[WIRE_SLOT_VIEW] = -1;
+    }
+    return r;
 }
 
 const char *
