@@ -8,6 +8,7 @@
 #include "linux/notify.h"
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #define TOLD_MAX 64
 
@@ -26,6 +27,8 @@ struct told {
 struct notify_box {
     char workspace[64]; /* guarded; "free" and "free2" in it are writable */
     const struct rule_row *rules;
+    uid_t uid;
+    gid_t gid;
     struct plan plan;
     struct boundary boundary;
     struct broker broker;
