@@ -32,6 +32,14 @@
 #    define P_PIDFD 3
 #endif
 
+/* ThreadSanitizer takes clone() for a fork and forgets what it knows. */
+#ifdef __SANITIZE_THREAD__
+extern int __clone(int (*fn)(void *data), void *stack, int flags, void *data, ...);
+#    define CLONE __clone
+#else
+#    define CLONE clone
+#endif
+
 #define STACK_SIZE (64u * 1024)
 #define KERNEL_SIGNALS 8 /* bytes of the kernel's signal set */
 
@@ -85,7 +93,7 @@ launch_image(const char *init_path, int *ret_fd, struct fail *fail)
     return ABX_OK;
 }
 
-/* ---- the child ---- */
+/* ---- the child: system calls only; errno is the suspended caller's ---- */
 struct child {
     int image, control;
     bool has_namespace;
@@ -94,7 +102,7 @@ struct child {
 
 /* The ids of a new user namespace are not mapped yet, so execve would take its capabilities away
  * from everybody; ambient ones stay. */
-static void
+IN_CHILD static void
 keep_capabilities(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -110,8 +118,7 @@ keep_capabilities(void)
     }
 }
 
-/* In the host's memory: no allocation, no lock, no global; errno is the suspended caller's. */
-static int
+IN_CHILD static int
 child_main(void *data)
 {
     static const char empty[] = "";
@@ -146,31 +153,30 @@ namespace_flags(const struct capabilities *capabilities)
     return flags;
 }
 
-static int
-clone_child(struct child *child, int flags, struct launched *ret_launched)
+int
+launch_child(int (*fn)(void *data), void *data, int flags, struct launched *ret_launched)
 {
     const uint64_t all = UINT64_MAX;
     uint64_t before = 0;
     char *stack;
     int pid, error;
+    int pidfd = -1;
 
     stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
             -1, 0);
     if (stack == MAP_FAILED) {
         return -errno;
     }
-    /* The kernel's call, since libc's leaves its own signals out, and a handler must not run in the
-     * child. */
+    /* The kernel's call, since libc's leaves its own signals out. */
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGNALS);
-    pid = clone(child_main, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | flags, child,
-            &ret_launched->pidfd);
+    pid = CLONE(fn, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | flags, data, &pidfd);
     error = errno;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SIGNALS);
     munmap(stack, STACK_SIZE);
     if (pid < 0) {
         return -error;
     }
-    ret_launched->pid = pid;
+    *ret_launched = (struct launched){ .pid = pid, .pidfd = pidfd };
     return 0;
 }
 
@@ -200,7 +206,7 @@ launch_init(int image, int control, const struct capabilities *capabilities,
         .has_namespace = capabilities->user_namespace,
     };
     struct launched launched = { .pidfd = -1 };
-    int r = clone_child(&child, namespace_flags(capabilities), &launched);
+    int r = launch_child(child_main, &child, namespace_flags(capabilities), &launched);
 
     if (r < 0) {
         r = fail_set(fail, ABX_ERR_SETUP, -r,

@@ -14,6 +14,14 @@ struct launched {
     int32_t pid;
     int pidfd;
 };
+/* Calls `fn` in a child that shares the memory of the host, which waits until the child has
+ * executed a program or ended: `fn` makes system calls only, touches its `data` only and does not
+ * return.  No handler of the host runs in it, and no wait of the host sees it (its exit signal is
+ * 0).  0 or -errno; ended with launch_end. */
+int launch_child(int (*fn)(void *data), void *data, int flags, struct launched *ret_launched);
+/* In such a child nothing may be kept by a sanitizer: it has no place of its own for it. */
+#define IN_CHILD __attribute__((no_sanitize("address", "thread", "undefined")))
+
 /* Starts the image in new namespaces, with `control` as its descriptor 3.  Both descriptors are
  * above 3. Nothing is left on failure. */
 abx_status launch_init(int image, int control, const struct capabilities *capabilities,

@@ -5,6 +5,8 @@
 #include "linux/host.h"
 
 #include "base/mem.h"
+#include "linux/cgroup.h"
+#include "linux/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +14,6 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,8 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define TRIAL_STACK (64u << 10)
 #define TRIAL_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 #define LANDLOCK_VERSION 1u /* flag of landlock_create_ruleset(2) */
 #define SECCOMP_WAIT_KILLABLE (1u << 5) /* since Linux 5.19 */
@@ -39,7 +38,7 @@ struct trial {
 
 /* ---- in the child: system calls only ---- */
 
-static bool
+IN_CHILD static bool
 can_mount(const char *type)
 {
     int context = fsopen(type, FSOPEN_CLOEXEC);
@@ -48,7 +47,7 @@ can_mount(const char *type)
            fsmount(context, FSMOUNT_CLOEXEC, 0) >= 0;
 }
 
-static int
+IN_CHILD static int
 listen_to_nothing(unsigned flags)
 {
     struct sock_filter allow = { .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
@@ -59,7 +58,7 @@ listen_to_nothing(unsigned flags)
 }
 
 /* A process under another supervisor cannot get a second listener, which shows only here. */
-static void
+IN_CHILD static void
 try_notify(struct trial *trial)
 {
     int listener;
@@ -77,7 +76,7 @@ try_notify(struct trial *trial)
             trial->notify && ioctl(listener, SECCOMP_SET_FLAGS, SECCOMP_SYNC_WAKE_UP) == 0;
 }
 
-static int
+IN_CHILD static int
 run_trial(void *data)
 {
     struct trial *trial = data;
@@ -86,50 +85,23 @@ run_trial(void *data)
     trial->proc = can_mount("proc");
     trial->fuse = fsopen("fuse", FSOPEN_CLOEXEC) >= 0;
     try_notify(trial);
-    _exit(0);
+    syscall(SYS_exit, 0);
+    return 0;
 }
 
 /* ---- in the host ---- */
 
-/* The exit signal is 0, so that no handler and no wait of the host sees the child. */
-static bool
-start_trial(void *stack, int flags, struct trial *trial)
-{
-    int pidfd = -1;
-    int child = clone(run_trial, (char *)stack + TRIAL_STACK,
-            flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD, trial, &pidfd);
-    siginfo_t info;
-
-    if (child < 0) {
-        return false;
-    }
-    while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR) {
-        /* again */
-    }
-    close_fd(pidfd);
-    return true;
-}
-
-/* No handler of the host may run in the child, whose memory is the host's. */
 static bool
 try_once(int flags, struct trial *trial)
 {
-    void *stack = mmap(NULL, TRIAL_STACK, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    sigset_t all;
-    sigset_t before;
-    bool started;
+    struct launched launched = { .pidfd = -1 };
 
     *trial = (struct trial){ 0 };
-    if (stack == MAP_FAILED) {
+    if (launch_child(run_trial, trial, flags, &launched) < 0) {
         return false;
     }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = start_trial(stack, flags, trial);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    munmap(stack, TRIAL_STACK);
-    return started;
+    launch_end(&launched);
+    return true;
 }
 
 static bool
@@ -149,26 +121,6 @@ makes_executable_memory(void)
         fd = memfd_create("agentbox-probe", MFD_CLOEXEC);
     }
     return fd >= 0;
-}
-
-/* The process's own cgroup, if it may be divided. */
-static bool
-has_cgroup(void)
-{
-    char line[512] = "";
-    char path[600];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    bool found = false;
-
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        found = strncmp(line, "0::/", 4) == 0;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cgroup.subtree_control", found ? line + 3 : "");
-    return found && access(path, W_OK) == 0;
 }
 
 static void
@@ -194,7 +146,7 @@ find(struct capabilities *found)
     found->seccomp_sync_wake = trial.sync_wake;
     found->landlock_abi = abi > 0 ? (uint32_t)abi : 0;
     found->memfd_exec = makes_executable_memory();
-    found->cgroup = has_cgroup();
+    found->cgroup = cgroup_delegated(CGROUP_ROOT);
 }
 
 enum rung

@@ -43,7 +43,7 @@ START_TEST(a_group_with_a_name_that_does_not_fit_is_none)
 END_TEST
 
 /* ---- a directory with the files of a group ---- */
-static char path[] = "/tmp/agentbox-cgroup-XXXXXX";
+static char path[64];
 static int directory;
 
 static void
@@ -73,6 +73,7 @@ static const char *const files[] = { "memory.max", "memory.swap.max", "pids.max"
 static void
 start(void)
 {
+    snprintf(path, sizeof path, "/tmp/agentbox-cgroup-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(path));
     directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ck_assert_int_ge(directory, 0);
