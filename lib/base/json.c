@@ -257,17 +257,18 @@ nests_too_deep(const char *text, size_t length, size_t nesting, size_t *ret_at)
     bool in_string = false;
 
     for (size_t i = 0; i < length; i++) {
-        if (in_string) {
-            i += text[i] == '\\';
-            in_string = i >= length || text[i] != '"' || text[i - 1] == '\\';
-        } else if (text[i] == '"') {
-            in_string = true;
-        } else if (text[i] == '{' || text[i] == '[') {
+        char c = text[i];
+
+        if (in_string && c == '\\') {
+            i++; /* whatever it is, it does not end the string */
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == '{' || c == '[')) {
             if (++depth > nesting) {
                 *ret_at = i;
                 return true;
             }
-        } else if ((text[i] == '}' || text[i] == ']') && depth > 0) {
+        } else if (!in_string && (c == '}' || c == ']') && depth > 0) {
             depth--;
         }
     }
@@ -290,12 +291,14 @@ json_read(const char *text, size_t length, size_t nesting, struct json_problem *
     json_t *document;
     size_t at;
 
+    problem->no_memory = false;
     if (nests_too_deep(text, length, nesting, &at)) {
         problem_at(problem, text, length, at, "nested too deep");
         return NULL;
     }
     document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (document == NULL) {
+        problem->no_memory = json_error_code(&error) == json_error_out_of_memory;
         problem_at(
                 problem, text, length, error.position < 0 ? 0 : (size_t)error.position, error.text);
         return NULL;

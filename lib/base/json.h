@@ -29,6 +29,7 @@ struct json_problem {
     struct json_place place;
     char pointer[256]; /* the value that was being read, cut at the front if it is too long */
     char text[160];
+    bool no_memory; /* nothing is wrong with the text */
 };
 
 /* Reads a document whose outermost value is an array or an object.  NULL: `problem` says why. */

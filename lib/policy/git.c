@@ -19,6 +19,7 @@ enum danger {
     IF_TRANSPORT, /* the name of a remote, or a URL: not one that runs a helper or looks like an
                      option */
     IF_COMMAND, /* "!command" */
+    IF_PATH, /* the name of a tool, which scripts of git look up as a file */
     UNLESS_SUBMODULE /* core.worktree: a submodule's may lead back into its tree */
 };
 
@@ -50,6 +51,8 @@ static const struct {
     { "credential", "*", NEVER },
     { "diff", "command", NEVER },
     { "diff", "external", NEVER },
+    { "diff", "guitool", IF_PATH },
+    { "diff", "tool", IF_PATH },
     { "difftool", "cmd", NEVER },
     { "difftool", "path", NEVER },
     { "fetch", "bundleuri", NEVER },
@@ -57,6 +60,7 @@ static const struct {
     { "gc", "recentobjectshook", NEVER },
     { "gpg", "*", NEVER },
     { "guitool", "*", NEVER },
+    { "help", "browser", IF_PATH },
     { "hook", "*", NEVER },
     { "http", "cookiefile", NEVER },
     { "http", "curloptresolve", NEVER },
@@ -92,6 +96,8 @@ static const struct {
     { "lfs", "url", NEVER },
     { "man", "*", NEVER },
     { "merge", "driver", NEVER },
+    { "merge", "guitool", IF_PATH },
+    { "merge", "tool", IF_PATH },
     { "mergetool", "cmd", NEVER },
     { "mergetool", "path", NEVER },
     { "pager", "*", UNLESS_BOOLEAN },
@@ -115,6 +121,7 @@ static const struct {
     { "trailer", "command", NEVER },
     { "uploadpack", "*", NEVER },
     { "url", "*", NEVER },
+    { "web", "browser", IF_PATH },
 };
 
 /* As git reads them: no value is true. */
@@ -218,6 +225,8 @@ is_dangerous(const char *path, const struct git_setting *setting)
             return is_transport(setting->value);
         case IF_COMMAND:
             return setting->value != NULL && setting->value[strspn(setting->value, " \t")] == '!';
+        case IF_PATH:
+            return setting->value != NULL && strchr(setting->value, '/') != NULL;
         case UNLESS_SUBMODULE:
             return !is_submodule_tree(path, setting->value);
         }

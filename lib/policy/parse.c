@@ -263,6 +263,9 @@ fail_unreadable(struct parser *parser, const struct json_problem *problem)
 {
     char step[sizeof parser->fail->step];
 
+    if (problem->no_memory) {
+        return fail_nomem(parser->fail);
+    }
     snprintf(step, sizeof step, "policy:%.110s", problem->pointer);
     return fail_set(parser->fail, ABX_ERR_POLICY, 0, step, "%.120s:%zu:%zu: %.150s%s%s",
             parser->source == NULL ? "policy" : parser->source, problem->place.line,

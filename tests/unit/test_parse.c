@@ -459,6 +459,13 @@ START_TEST(a_document_is_bounded)
     ck_assert(strstr(abx_error_get_message(error), "nested too deep") != NULL);
     abx_error_unref(error);
 
+    memcpy(big, "{\"name\":\"a\\\\\",\"x\":", 18);
+    memset(big + 18, '[', 64);
+    ck_assert_int_eq(parse(big, 18 + 64, &policy, &error), ABX_ERR_POLICY);
+    ck_assert_msg(strstr(abx_error_get_message(error), "nested too deep") != NULL, "%s",
+            abx_error_get_message(error));
+    abx_error_unref(error);
+
     str_add(&many, "{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"/x\"");
     for (unsigned i = 0; i < RULES_MAX; i++) {
         str_printf(&many, ",\"/x/%u\"", i);
