@@ -107,6 +107,9 @@ identify(const struct mask_request *request, struct caller *caller)
     };
     if (caller->subject.pid != 0) {
         caller->subject.command = boundary_command_of(boundary, caller->subject.pid);
+        if (caller->subject.command != 0) {
+            boundary_saw(boundary, caller->subject.pid, caller->subject.command);
+        }
         boundary_program_of(caller->subject.pid, caller->program, sizeof caller->program);
     }
 }

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,11 @@ boundary_command_of(struct boundary *boundary, int32_t pid)
 }
 
 void
+boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command)
+{
+}
+
+void
 boundary_program_of(int32_t pid, char *buffer, size_t room)
 {
     snprintf(buffer, room, "/bin/actor");
@@ -56,7 +62,8 @@ enum act_kind {
     ACT_LINK,
     ACT_CREATE,
     ACT_HAMMER,
-    ACT_ENTER
+    ACT_ENTER,
+    ACT_ALARM
 };
 struct order {
     enum act_kind kind;
@@ -142,6 +149,23 @@ act_hammer(char *path, struct answer *answer)
 }
 
 static void
+on_alarm(int number)
+{
+}
+
+/* Opens, with a handled signal on the way. */
+static void
+act_alarm(const char *path, struct answer *answer)
+{
+    struct sigaction action = { .sa_handler = on_alarm };
+    struct itimerval timer = { .it_value.tv_usec = 100000 };
+
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    answer->error = open(path, O_RDONLY) < 0 ? errno : 0;
+}
+
+static void
 obey(struct order *order, struct answer *answer)
 {
     struct stat st;
@@ -174,6 +198,9 @@ obey(struct order *order, struct answer *answer)
         break;
     case ACT_HAMMER:
         act_hammer(order->path, answer);
+        break;
+    case ACT_ALARM:
+        act_alarm(order->path, answer);
         break;
     case ACT_ENTER:
         answer->error = chdir(order->path) < 0 ? errno : 0;
@@ -699,6 +726,19 @@ START_TEST(a_killed_process_withdraws_its_question)
 }
 END_TEST
 
+START_TEST(a_signal_ends_a_held_call)
+{
+    order(ACT_ALARM, "ask/a");
+    ck_assert_str_eq(next_event(true), "ask open /ask/a");
+    ck_assert_int_eq(answer_of().error, EINTR);
+    pthread_mutex_lock(&event_lock);
+    ck_assert_uint_eq(n_withdrawn, 1);
+    pthread_mutex_unlock(&event_lock);
+    order(ACT_OPEN, "one");
+    ck_assert_int_eq(answer_of().error, EACCES);
+}
+END_TEST
+
 START_TEST(sixty_four_threads_get_an_answer_each_time)
 {
     order(ACT_HAMMER, "sec");
@@ -736,6 +776,7 @@ make_suite(void)
     tcase_add_test(tcase, a_held_listing_goes_on_after_a_yes);
     tcase_add_test(tcase, what_was_asked_about_is_what_is_opened);
     tcase_add_test(tcase, a_killed_process_withdraws_its_question);
+    tcase_add_test(tcase, a_signal_ends_a_held_call);
     tcase_add_test(tcase, sixty_four_threads_get_an_answer_each_time);
     tcase_add_test(tcase, the_host_itself_cannot_walk_through_the_mask);
     suite_add_tcase(suite, tcase);

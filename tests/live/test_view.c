@@ -117,6 +117,13 @@ static const struct view_case {
             "cat src/a; cat keep/k 2>&1 | sed 's/.*: //'; ls /none 2>&1 | sed 's/.*: //'; ls /root "
             "2>&1 | sed 's/.*: //'; ls -d /bin",
             "source\nPermission denied\nNo such file or directory\nPermission denied\n/bin\n" },
+    { "a writable place with protected names below a root of the mask", WORKSPACE,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [" SYSTEM
+            "]}, \"write\": {\"allow\": [\"${workspace}\"], \"deny\": "
+            "[\"${workspace}/later\"]}}}",
+            "echo a > top && cat top; mkdir made && echo b > made/x && cat made/x; rm top && ls; "
+            "(echo c > later) 2>/dev/null || echo refused",
+            "a\nb\nkeep\nmade\nsecret\nsrc\nrefused\n" },
     { "a root in pieces, without reports", WORKSPACE,
             "{\"version\": 1, \"feedback\": {\"reads\": \"silent\"}, \"filesystem\": {\"read\": "
             "{\"allow\": [" SYSTEM ", \"${workspace}/src\"]}}}",
