@@ -8,9 +8,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TEXT_MAX (64u << 10)
@@ -35,18 +37,53 @@ look(void *data, const char *path)
     }
 }
 
-/* What cannot be looked at is kept as spelled, like what does not exist: nothing can be reached
- * there by us, and so not by the box. */
+/* Whether the spelling is the only one: nothing that only names the way. */
+static bool
+is_plain(const char *path)
+{
+    for (const char *slash = path; slash != NULL; slash = strchr(slash + 1, '/')) {
+        const char *name = slash + 1;
+        size_t length = strcspn(name, "/");
+
+        if (path[1] != '\0' && (length == 0 || (length == 1 && name[0] == '.') ||
+                                       (length == 2 && name[0] == '.' && name[1] == '.'))) {
+            return false;
+        }
+    }
+    return path[0] == '/';
+}
+
+/* Most paths have no link in them: one look-up tells, where realpath(3) makes one for each name.
+ * 0, or what it failed with: ELOOP where a link is. */
+static int
+look_without_links(const char *path)
+{
+    struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+    AUTO(closep)
+    int fd = is_plain(path) ? (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how) : -1;
+
+    return fd >= 0 ? 0 : is_plain(path) ? errno : ELOOP;
+}
+
 static char *
 real_path(void *data, const char *path)
 {
-    char *real = realpath(path, NULL);
+    int error = look_without_links(path);
+    char *real = error == 0 ? strdup(path) : NULL;
     AUTO(freep) char *parent = NULL;
     AUTO(freep) char *real_parent = NULL;
 
-    if (real != NULL || errno == ENOMEM || errno == ELOOP) {
+    if (error == 0) {
         return real;
     }
+    if (error != ENOENT) {
+        real = realpath(path, NULL);
+        if (real != NULL || errno == ENOMEM || errno == ELOOP) {
+            return real;
+        }
+    }
+    /* What is missing, or cannot be looked at, is kept as spelled: nothing can be reached there by
+     * us, and so not by the box. */
     if (strcmp(path, "/") == 0) {
         return strdup(path);
     }
