@@ -60,26 +60,26 @@ step_name(const struct boundary_private *own, uint32_t step)
 
 /* What to change, for the steps that a host's configuration is known to refuse. */
 static const struct remedy {
-    const char *step; /* how it starts */
+    const char *step; /* how it starts; "": any */
     int error; /* 0: any */
     const char *text;
 } remedies[] = {
-    { "maps", EPERM,
+    { "write:maps", EPERM,
             "user namespaces are restricted: sysctl "
             "kernel.apparmor_restrict_unprivileged_userns=0, "
             "or an AppArmor profile for this program" },
-    { "fuse", 0,
+    { "mount:mask", 0,
             "load the fuse module and make /dev/fuse readable and writable for this user, or set "
             "\"feedback\": {\"reads\": \"silent\"}" },
-    { "proc", EPERM,
-            "/proc is masked here (inside another container): give this one an unmasked /proc" },
+    { "mount:/proc", EPERM,
+            "/proc is masked here (in another container): give this one a whole /proc" },
     { "mount", EPERM,
-            "mounting is restricted: allow it for this program's user namespace (AppArmor, "
+            "mounting is restricted: allow it in this program's user namespace (AppArmor, "
             "SELinux)" },
-    { "bind", ELOOP,
-            "a part of the path became a symbolic link after the policy was resolved: open the box "
+    { "", ELOOP,
+            "a part of the path became a symbolic link after the policy was read: open the box "
             "again" },
-    { "bind", ENOENT, "the path disappeared after the policy was resolved: open the box again" },
+    { "", ENOENT, "the path disappeared after the policy was read: open the box again" },
 };
 
 static void

@@ -268,6 +268,111 @@ START_TEST(a_program_in_the_box_that_cannot_run_fails_the_opening_and_leaves_not
 }
 END_TEST
 
+START_TEST(a_step_that_fails_is_named_with_what_to_do_and_leaves_nothing)
+{
+    const struct box_setup setup = { .plan = &box.plan, .loop = box.loop, .broker = &box.broker };
+    const char *path;
+
+    open_box();
+    backend_pick()->close(box.boundary);
+    box.boundary = NULL;
+    fds_before = box_count_fds();
+    ck_assert_int_eq(rmdir(workspace), 0);
+    ck_assert_int_eq(backend_pick()->open(&setup, &box.boundary, &box.fail), ABX_ERR_SETUP);
+    ck_assert_int_eq(mkdir(workspace, 0700), 0);
+    path = strchr(box.fail.step, ':');
+    ck_assert_msg(path != NULL && strcmp(path + 1, workspace) == 0, "%s", box.fail.step);
+    ck_assert_int_eq(box.fail.os_code, ENOENT);
+    ck_assert_ptr_nonnull(strstr(box.fail.remedy, "open the box again"));
+    ck_assert_uint_eq(box_count_fds(), fds_before);
+    ck_assert_int_eq(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+}
+END_TEST
+
+START_TEST(a_new_directory_in_a_guarded_one_is_bound_on_request)
+{
+    struct exit_status status;
+    char directory[80], line[160], guarded[1200];
+    char *output;
+
+    snprintf(guarded, sizeof guarded,
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+            "\"write\":{\"allow\":[\"%s\"],\"deny\":[\"%s/no\"]}}}",
+            workspace, workspace);
+    ck_assert_int_eq(box_open(&box, guarded), ABX_OK);
+    snprintf(directory, sizeof directory, "%s/made", workspace);
+    ck_assert_int_eq(boundary_bind(box.boundary, directory), -ENOENT);
+    ck_assert_int_eq(mkdir(directory, 0755), 0);
+    ck_assert_int_eq(boundary_bind(box.boundary, directory), 0);
+    snprintf(line, sizeof line, "grep ' %s rw,' /proc/self/mountinfo", directory);
+    output = box_run(&box, 1, line, &status);
+    ck_assert_int_eq(status.code, 0);
+    free(output);
+    box_close(&box);
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+START_TEST(a_process_that_no_listener_spoke_of_is_known_by_its_session)
+{
+    static const char *const argv[] = { "/bin/sh", "-c", "sleep 1000 & echo; wait", NULL };
+    char line[64] = "";
+    int output;
+    FILE *children;
+    int32_t pid = 0;
+
+    open_box();
+    output = box_spawn(&box, 5, argv);
+    ck_assert_int_ge(output, 0);
+    ck_assert_int_eq(read(output, line, 1), 1);
+    /* init's child is the shell, the shell's child sleeps. */
+    pid = box.boundary->init_pid;
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "/proc/%d/task/%d/children", pid, pid);
+        children = fopen(line, "re");
+        ck_assert_ptr_nonnull(children);
+        ck_assert_int_eq(fscanf(children, "%d", &pid), 1);
+        fclose(children);
+    }
+    ck_assert_uint_eq(boundary_command_of(box.boundary, pid), 5);
+    ck_assert_uint_eq(boundary_command_of(box.boundary, getpid()), 0);
+    close(output);
+}
+END_TEST
+
+static void *
+open_some(void *data)
+{
+    for (int i = 0; i < 3; i++) {
+        const struct box_setup setup = {
+            .plan = &box.plan, .loop = box.loop, .broker = &box.broker
+        };
+        struct boundary *boundary = NULL;
+        struct fail fail = { 0 };
+        abx_status r = backend_pick()->open(&setup, &boundary, &fail);
+
+        ck_assert_msg(r == ABX_OK, "%s: %s", fail.step, fail.text);
+        backend_pick()->close(boundary);
+    }
+    return NULL;
+}
+
+START_TEST(many_threads_open_and_close_boxes)
+{
+    pthread_t threads[8];
+
+    open_box();
+    fds_before = box_count_fds();
+    for (int i = 0; i < 8; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, open_some, NULL), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    ck_assert_uint_eq(box_count_fds(), fds_before);
+}
+END_TEST
+
 START_TEST(the_receipt_is_a_list_of_layers)
 {
     char *receipt;
@@ -288,7 +393,7 @@ make_suite(void)
     Suite *suite = suite_create("boundary");
     TCase *tcase = tcase_create("boundary");
 
-    tcase_set_timeout(tcase, 20);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, end);
     tcase_add_test(tcase, a_command_runs_and_its_exit_and_output_are_told);
     tcase_add_test(tcase, opening_and_closing_gives_every_descriptor_back);
@@ -303,6 +408,10 @@ make_suite(void)
     tcase_add_test(tcase, a_pty_is_handed_out_and_is_the_commands_terminal);
     tcase_add_test(
             tcase, a_program_in_the_box_that_cannot_run_fails_the_opening_and_leaves_nothing);
+    tcase_add_test(tcase, a_step_that_fails_is_named_with_what_to_do_and_leaves_nothing);
+    tcase_add_test(tcase, a_new_directory_in_a_guarded_one_is_bound_on_request);
+    tcase_add_test(tcase, a_process_that_no_listener_spoke_of_is_known_by_its_session);
+    tcase_add_test(tcase, many_threads_open_and_close_boxes);
     tcase_add_test(tcase, the_receipt_is_a_list_of_layers);
     suite_add_tcase(suite, tcase);
     return suite;
