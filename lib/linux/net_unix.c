@@ -166,7 +166,7 @@ bind_in(struct call *call, int parent, const char *name)
     if (bind(fd, (const struct sockaddr *)&address.storage, address.length) < 0) {
         error = errno;
     } else if (call->boundary->sockets != NULL) {
-        sockets_add(call->boundary->sockets, parent, name);
+        sockets_add(call->boundary->sockets, fd);
     }
     if (fchdir(call->boundary->host_root) < 0 && error == 0) {
         error = errno;

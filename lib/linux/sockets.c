@@ -6,9 +6,12 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <linux/un.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 struct identity {
@@ -45,12 +48,12 @@ sockets_free(struct sockets *sockets)
 }
 
 static bool
-identify(int fd, const char *name, int flags, struct identity *ret_identity)
+identify(int object, struct identity *ret_identity)
 {
     struct statx seen = { 0 };
 
-    if (statx(fd, name, flags | AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE | STATX_BTIME, &seen) <
-                    0 ||
+    if (statx(object, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE | STATX_BTIME,
+                &seen) < 0 ||
             !S_ISSOCK(seen.stx_mode)) {
         return false;
     }
@@ -64,11 +67,12 @@ identify(int fd, const char *name, int flags, struct identity *ret_identity)
 }
 
 void
-sockets_add(struct sockets *sockets, int parent, const char *name)
+sockets_add(struct sockets *sockets, int socket)
 {
+    AUTO(closep) int object = ioctl(socket, SIOCUNIXFILE);
     struct identity identity;
 
-    if (!identify(parent, name, AT_SYMLINK_NOFOLLOW, &identity)) {
+    if (object < 0 || !identify(object, &identity)) {
         return;
     }
     pthread_mutex_lock(&sockets->lock);
@@ -89,7 +93,7 @@ sockets_have(struct sockets *sockets, int object)
     struct identity identity;
     bool found = false;
 
-    if (!identify(object, "", AT_EMPTY_PATH, &identity)) {
+    if (!identify(object, &identity)) {
         return false;
     }
     pthread_mutex_lock(&sockets->lock);

@@ -12,8 +12,9 @@ struct sockets;
 
 struct sockets *sockets_new(void); /* NULL: no memory */
 void sockets_free(struct sockets *sockets);
-/* What stands at `name` in the directory `parent` was made by the box. */
-void sockets_add(struct sockets *sockets, int parent, const char *name);
+/* The socket was just bound to a path for the box.  The kernel is asked what it was bound to: at
+ * the path another one may stand by now. */
+void sockets_add(struct sockets *sockets, int socket);
 /* Whether the box made what the O_PATH descriptor is of. */
 bool sockets_have(struct sockets *sockets, int object);
 

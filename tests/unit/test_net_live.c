@@ -236,6 +236,43 @@ START_TEST(a_path_that_changes_under_the_call_reaches_no_socket_of_the_host)
 }
 END_TEST
 
+static void *
+put_host_in_place(void *data)
+{
+    while (!stop) {
+        if (link("free/host", "free/link") == 0) {
+            rename("free/link", "free/swap");
+        }
+    }
+    return NULL;
+}
+
+static int
+race_bind(struct notify_box *b)
+{
+    pthread_t thread;
+
+    stop = false;
+    EXPECT(pthread_create(&thread, NULL, put_host_in_place, NULL) == 0);
+    for (int i = 0; i < FLIPS / 5; i++) {
+        int fd;
+
+        unlink("free/swap");
+        fd = serve("free/swap");
+        EXPECT(FAILS(reach("free/host", SOCK_NONBLOCK), EACCES));
+        close(fd);
+    }
+    stop = true;
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+START_TEST(a_socket_of_the_host_put_where_the_box_binds_is_still_the_hosts)
+{
+    ck_assert_int_eq(notify_box_run(&box, race_bind), 0);
+}
+END_TEST
+
 static int
 inet(int family, int type, const char *text, uint16_t port, bool send)
 {
@@ -382,6 +419,7 @@ make_suite(void)
     tcase_add_test(tcase, abstract_names_and_odd_addresses_are_as_the_kernel_has_them);
     tcase_add_test(tcase, a_socket_of_the_host_is_refused_with_an_event);
     tcase_add_test(tcase, a_path_that_changes_under_the_call_reaches_no_socket_of_the_host);
+    tcase_add_test(tcase, a_socket_of_the_host_put_where_the_box_binds_is_still_the_hosts);
     tcase_add_test(tcase, every_address_outside_is_refused_with_an_event);
     tcase_add_test(tcase, the_boxs_own_loopback_is_free_and_a_port_that_opens_is_told);
     tcase_add_test(tcase, a_connect_that_must_wait_waits);
