@@ -88,11 +88,11 @@ def scratch(prefix):
     return folder
 
 
-def run_one(test, who, prefix, extra):
+def run_one(folder_of_build, test, who, prefix, extra):
     folder = scratch(prefix)
     environment = dict(os.environ, TMPDIR=folder, HOME=folder, AGENTBOX_TESTS_MUST_RUN="1", CK_TIMEOUT_MULTIPLIER="3", **extra)
     environment.update(test["env"])
-    result, output = run(prefix + test["cmd"], max(test["timeout"], 30) * 4, cwd=test.get("workdir") or folder, env=environment)
+    result, output = run(prefix + test["cmd"], max(test["timeout"], 30) * 4, cwd=test.get("workdir") or folder_of_build, env=environment)
     shutil.rmtree(folder, ignore_errors=True)
     return f"{test['name']} ({who})", result, output
 
@@ -105,11 +105,11 @@ def run_suites(folder, suites, extra=None, alone=("live", "torture")):
         some = [t for t in wanted if not (who == "user" and prefix and {s.split(":")[-1] for s in t["suite"]} & {"static", "fuzz"})]
         together = [t for t in some if not {s.split(":")[-1] for s in t["suite"]} & set(alone)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for name, result, output in pool.map(lambda t: run_one(t, who, prefix, extra or {}), together):
+            for name, result, output in pool.map(lambda t: run_one(folder, t, who, prefix, extra or {}), together):
                 count(name, result, output)
         for test in some:
             if test not in together:
-                count(*run_one(test, who, prefix, extra or {}))
+                count(*run_one(folder, test, who, prefix, extra or {}))
 
 
 def plain():

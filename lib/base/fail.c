@@ -121,8 +121,8 @@ abx_error_ref(abx_error *error)
 void
 abx_error_unref(abx_error *error)
 {
-    if (error != NULL && error != &error_without_memory
-            && atomic_fetch_sub_explicit(&error->references, 1, memory_order_acq_rel) == 1) {
+    if (error != NULL && error != &error_without_memory &&
+            atomic_fetch_sub_explicit(&error->references, 1, memory_order_acq_rel) == 1) {
         free(error);
     }
 }

@@ -10,8 +10,8 @@
 struct fail {
     abx_status status;
     int32_t os_code; /* errno, or 0 */
-    char step[128];  /* `<verb>:<object>`, a machine word; "" if there is none */
-    char text[512];  /* one line for people, no full stop */
+    char step[128]; /* `<verb>:<object>`, a machine word; "" if there is none */
+    char text[512]; /* one line for people, no full stop */
     char remedy[256]; /* what to change, or "" */
 };
 

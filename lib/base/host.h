@@ -17,8 +17,8 @@ struct host_view {
     char *(*real_path)(void *data, const char *path);
     /* Adds the names (char *, caller frees) in a directory; 0 or -errno. */
     int (*list)(void *data, const char *path, struct vec *names);
-    /* The first 64 KiB of a regular file as text (no link followed); NULL if it cannot be read.  Caller
-     * frees.  A view without it (NULL) knows no linked git worktrees. */
+    /* The first 64 KiB of a regular file as text (no link followed); NULL if it cannot be read.
+     * Caller frees.  A view without it (NULL) knows no linked git worktrees. */
     char *(*read_text)(void *data, const char *path);
 };
 
