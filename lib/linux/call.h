@@ -20,7 +20,7 @@ enum call_result {
     CALL_LATER /* busy (a leased file): run the handler again in a while */
 };
 
-#define CALL_GRANTS 2u /* questions one call can have: a rename has two names */
+#define CALL_GRANTS 3u /* questions one call can have: a link reads, writes and makes a name */
 
 /* Something that was asked about, and the object it was asked for. */
 struct call_grant {

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -180,12 +181,14 @@ const size_t n_call_rules = N_ELEMENTS(call_rules);
 
 /* No datagrams between unix sockets: sendmsg() takes an address, which a filter cannot see, so they
  * would reach every socket of the host that the box can see.  Pairs of them can be sent from too.
- */
+ * No protocols but the two that are decided about: SCTP connects by a socket option, MPTCP and
+ * UDP-Lite are not what rules of ports mean. */
 const struct socket_kind socket_kinds[] = {
-    { .family = AF_UNIX, .types = { SOCK_STREAM, SOCK_SEQPACKET }, .for_pairs = true },
-    { .family = AF_INET, .types = { SOCK_STREAM, SOCK_DGRAM } },
-    { .family = AF_INET6, .types = { SOCK_STREAM, SOCK_DGRAM } },
-    { .family = AF_NETLINK, .any_type = true },
+    { AF_UNIX, .types = { SOCK_STREAM, SOCK_SEQPACKET }, .protocols = { 0, 1 }, .for_pairs = true },
+    { AF_INET, .types = { SOCK_STREAM, SOCK_DGRAM }, .protocols = { 0, IPPROTO_TCP, IPPROTO_UDP } },
+    { AF_INET6, .types = { SOCK_STREAM, SOCK_DGRAM },
+            .protocols = { 0, IPPROTO_TCP, IPPROTO_UDP } },
+    { AF_NETLINK, .any_type = true, .protocols = { NETLINK_ROUTE } },
 };
 const size_t n_socket_kinds = N_ELEMENTS(socket_kinds);
 
@@ -246,11 +249,9 @@ call_gives_socket(int32_t number, const uint64_t arguments[6])
         if (kind->family != family || (number == SYS_socketpair && !kind->for_pairs)) {
             continue;
         }
-        if (kind->any_type) {
-            return protocol == 0;
-        }
-        return (type == kind->types[0] || type == kind->types[1])
-                && (family == AF_UNIX || protocol != IPPROTO_SCTP);
+        return (kind->any_type || type == kind->types[0] || type == kind->types[1]) &&
+               (protocol == kind->protocols[0] || protocol == kind->protocols[1] ||
+                       protocol == kind->protocols[2]);
     }
     return false;
 }

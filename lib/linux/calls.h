@@ -62,12 +62,13 @@ bool call_rule_applies(const struct call_rule *rule, const struct plan *plan);
 /* The first row that is about this call; NULL: it goes through. */
 const struct call_rule *call_rule_find(int32_t number, const uint64_t arguments[6]);
 
-/* What socket() and socketpair() give.  SCTP is not among it: it connects by a socket option. */
+/* What socket() and socketpair() give. */
 #define SOCKET_TYPE_BITS 0xfu /* the rest are flags */
 struct socket_kind {
     uint32_t family;
-    bool any_type; /* with protocol 0 only */
+    bool any_type;
     uint32_t types[2];
+    uint32_t protocols[3];
     bool for_pairs; /* socketpair() gives it too */
 };
 extern const struct socket_kind socket_kinds[];

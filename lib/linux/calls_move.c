@@ -263,6 +263,24 @@ move_copy(struct call *call, struct move *move, int source, int from_parent, int
     return r < 0 ? call_fail(call, -r) : call_return(call, 0);
 }
 
+/* Another name for a file is another way to it: to write it, and to read it. */
+static enum course
+decide_source(struct call *call, struct move *move, enum call_result *ret_result)
+{
+    enum course course;
+
+    if (!move->is_link) {
+        return decide_name(call, move, &move->from, NULL, ret_result);
+    }
+    if (move->is_nameless || resolve_is_writable(call, move->from.object)) {
+        return COURSE_BEHALF;
+    }
+    course = course_decide(call, &move->from, ABX_ACCESS_WRITE, move->verb, NULL, ret_result);
+    return course == COURSE_BEHALF && call->boundary->plan->read_patterns
+                   ? course_decide(call, &move->from, ABX_ACCESS_READ, move->verb, NULL, ret_result)
+                   : course;
+}
+
 static enum call_result
 decide_and_perform(struct call *call, struct move *move, int from_parent, int to_parent)
 {
@@ -271,7 +289,7 @@ decide_and_perform(struct call *call, struct move *move, int from_parent, int to
     enum call_result result;
     int r;
 
-    if ((!move->is_link && decide_name(call, move, &move->from, NULL, &result) != COURSE_BEHALF) ||
+    if (decide_source(call, move, &result) != COURSE_BEHALF ||
             decide_name(call, move, &move->to, &content, &result) != COURSE_BEHALF) {
         return result;
     }
@@ -345,13 +363,13 @@ fails_anyway(const struct move *move, const struct statx *from, const struct sta
            from->stx_dev_major != to->stx_dev_major || from->stx_dev_minor != to->stx_dev_minor;
 }
 
-/* Silently: programs make a copy where a link cannot be made. */
+/* Something that no place of the plan lets the box write gets no name here.  Silently: programs
+ * make a copy where a link cannot be made. */
 static bool
 is_foreign_source(struct call *call, struct move *move)
 {
     return move->is_link && !move->is_nameless && !resolve_is_writable(call, move->from.object) &&
-           !call->boundary->plan->guard_patterns &&
-           !course_plan_allows(call->boundary->plan, move->from.path);
+           !course_in_root(call->boundary->plan, move->from.path);
 }
 
 static enum call_result

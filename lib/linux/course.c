@@ -126,6 +126,28 @@ course_elsewhere(struct call *call, struct resolved *resolved, const char *verb)
     return call_fail(call, EACCES);
 }
 
+static bool
+lies_in(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    length = length == 1 ? 0 : length;
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+bool
+course_in_root(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->places.count; i++) {
+        const struct place *place = vec_at(&plan->places, struct place, i);
+
+        if (place->write == ABX_VERDICT_ALLOW && lies_in(path, place->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool
 course_plan_allows(const struct plan *plan, const char *path)
 {
@@ -137,8 +159,7 @@ course_plan_allows(const struct plan *plan, const char *path)
         size_t length = strlen(place->path);
 
         length = length == 1 ? 0 : length;
-        if (strncmp(path, place->path, length) == 0 &&
-                (path[length] == '/' || path[length] == '\0') && length >= deepest) {
+        if (length >= deepest && lies_in(path, place->path)) {
             deepest = length;
             is_allowed = place->write == ABX_VERDICT_ALLOW;
         }
@@ -147,8 +168,7 @@ course_plan_allows(const struct plan *plan, const char *path)
         const char *guard = *vec_at(&plan->guards, char *, i);
         size_t length = strlen(guard);
 
-        if (length > deepest && strncmp(path, guard, length) == 0 &&
-                (path[length] == '/' || path[length] == '\0')) {
+        if (length > deepest && lies_in(path, guard)) {
             deepest = length;
             is_allowed = false;
         }

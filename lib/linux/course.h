@@ -32,6 +32,8 @@ enum call_result course_elsewhere(struct call *call, struct resolved *resolved, 
 /* Whether the plan says that the path may be written, without an event (patterns are not looked
  * at). */
 bool course_plan_allows(const struct plan *plan, const char *path);
+/* Whether it lies in a writable root, though it may be protected there. */
+bool course_in_root(const struct plan *plan, const char *path);
 
 enum call_result calls_open(struct call *call);
 enum call_result calls_access(struct call *call);

@@ -9,7 +9,6 @@
 #include "linux/calls.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <seccomp.h>
 #include <stdlib.h>
@@ -136,14 +135,37 @@ equals(uint32_t index, uint32_t value)
     };
 }
 
+/* The same for all bits, in fewer comparisons: whatever has bits set above those of the list is
+ * meant too. */
+static void
+emit_all_others(struct sink *sink, const struct call_rule *rule, struct condition conditions[2],
+        unsigned int n, const uint32_t *values, size_t n_values)
+{
+    struct condition *last = &conditions[n - 1];
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < n_values; i++) {
+        bits |= values[i];
+    }
+    while ((bits & (bits + 1)) != 0) { /* to the next number that is all ones */
+        bits |= bits >> 1;
+    }
+    last->compare = SCMP_CMP_GT;
+    last->value = bits;
+    emit(sink, rule, conditions, n);
+    last->compare = SCMP_CMP_MASKED_EQ;
+    last->mask = bits;
+    emit_others(sink, rule, conditions, n, values, n_values);
+}
+
 /* Everything but the kinds of sockets in the table, for boxes without a broker.  What has bits set
- * above the int of the family is refused too. */
+ * above the int of the family or protocol is refused too. */
 static void
 emit_sockets(struct sink *sink, const struct call_rule *rule)
 {
     const bool pair = rule->number == SYS_socketpair;
     struct condition conditions[2];
-    uint32_t families[8], last = 0;
+    uint32_t families[8];
     size_t n_families = 0;
 
     for (size_t i = 0; i < n_socket_kinds; i++) {
@@ -153,30 +175,18 @@ emit_sockets(struct sink *sink, const struct call_rule *rule)
             continue;
         }
         families[n_families++] = kind->family;
-        last = kind->family > last ? kind->family : last;
         conditions[0] = equals(0, kind->family);
-        if (kind->any_type) {
-            conditions[1] = (struct condition){ .index = 2, .compare = SCMP_CMP_NE };
-            emit(sink, rule, conditions, 2);
-            continue;
+        if (!kind->any_type) {
+            conditions[1] = (struct condition){
+                .index = 1, .compare = SCMP_CMP_MASKED_EQ, .mask = SOCKET_TYPE_BITS
+            };
+            emit_others(sink, rule, conditions, 2, kind->types, N_ELEMENTS(kind->types));
         }
-        conditions[1] = (struct condition){
-            .index = 1, .compare = SCMP_CMP_MASKED_EQ, .mask = SOCKET_TYPE_BITS
-        };
-        emit_others(sink, rule, conditions, 2, kind->types, N_ELEMENTS(kind->types));
-        if (kind->family != AF_UNIX) {
-            /* SCTP connects by a socket option, past connect(). */
-            conditions[1] = equals(2, IPPROTO_SCTP);
-            emit(sink, rule, conditions, 2);
-        }
+        conditions[1] = (struct condition){ .index = 2 };
+        emit_all_others(sink, rule, conditions, 2, kind->protocols, N_ELEMENTS(kind->protocols));
     }
-    while ((last & (last + 1)) != 0) { /* to the next number that is all ones */
-        last |= last >> 1;
-    }
-    conditions[0] = (struct condition){ .index = 0, .compare = SCMP_CMP_GT, .value = last };
-    emit(sink, rule, conditions, 1);
-    conditions[0] = (struct condition){ .index = 0, .compare = SCMP_CMP_MASKED_EQ, .mask = last };
-    emit_others(sink, rule, conditions, 1, families, n_families);
+    conditions[0] = (struct condition){ .index = 0 };
+    emit_all_others(sink, rule, conditions, 1, families, n_families);
 }
 
 static void

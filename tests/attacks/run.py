@@ -6,6 +6,7 @@ Starts as root, in a throw-away world like that of the cases.  An attempt whose 
 control attempt must be open.  docs/attacks.md lists attempts whose outcome is another one, with why.
 """
 import argparse
+import fnmatch
 import glob
 import json
 import os
@@ -108,7 +109,7 @@ def main():
     listed = exceptions()
     passed = failed = held = 0
     for attempt in attempts():
-        if options.id and attempt["id"] != options.id:
+        if options.id and not fnmatch.fnmatch(attempt["id"], options.id):
             continue
         result = results.get(attempt["id"], {"outcome": "missing", "detail": ""})
         outcome, want = result["outcome"], attempt["want"]

@@ -226,6 +226,49 @@ START_TEST(content_that_takes_a_protected_name_cannot_be_changed_afterwards)
 END_TEST
 
 static int
+link_protected(struct notify_box *b)
+{
+    int fd;
+
+    EXPECT(FAILS(link("git/config", "free/other"), EACCES));
+    EXPECT(FAILS(link("git/config", "other"), EACCES));
+    fd = open("git/config", O_RDONLY);
+    EXPECT(fd >= 0);
+    EXPECT(FAILS(linkat(fd, "", AT_FDCWD, "other", AT_EMPTY_PATH), EACCES) || errno == ENOENT);
+    {
+        char path[64];
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        EXPECT(FAILS(linkat(AT_FDCWD, path, AT_FDCWD, "other", AT_SYMLINK_FOLLOW), EACCES));
+    }
+    EXPECT(FAILS(link("/usr/bin/env", "other"), EXDEV)); /* so that programs make a copy */
+    EXPECT(put("mine", "x", 0) == 0 && link("mine", "free/other") == 0);
+    return 0;
+}
+
+static void
+check_links(void)
+{
+    notify_box_write(&box, "git/config", "before");
+    ck_assert_int_eq(notify_box_run(&box, link_protected), 0);
+    ck_assert(notify_box_denied(&box, "git/config"));
+    ck_assert(!notify_box_denied(&box, "/usr/bin/env"));
+}
+
+START_TEST(a_link_gives_no_protected_file_another_name)
+{
+    check_links();
+}
+END_TEST
+
+START_TEST(a_link_gives_no_protected_file_another_name_where_patterns_apply)
+{
+    box.plan.guard_patterns = true;
+    check_links();
+}
+END_TEST
+
+static int
 write_asked(struct notify_box *b)
 {
     EXPECT(put("asked", "given", 0) == 0);
@@ -718,6 +761,8 @@ make_suite(void)
     tcase_add_test(tcase, a_denied_write_is_EACCES_and_an_event);
     tcase_add_test(tcase, a_rename_between_two_writable_trees_works);
     tcase_add_test(tcase, content_that_takes_a_protected_name_cannot_be_changed_afterwards);
+    tcase_add_test(tcase, a_link_gives_no_protected_file_another_name);
+    tcase_add_test(tcase, a_link_gives_no_protected_file_another_name_where_patterns_apply);
     tcase_add_test(tcase, a_held_open_goes_on_after_the_answer);
     tcase_add_test(tcase, an_answer_that_comes_at_once_is_not_lost);
     tcase_add_test(tcase, a_held_open_fails_after_a_denial);
