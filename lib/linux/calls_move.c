@@ -96,22 +96,6 @@ is_directory(const struct resolved *resolved)
     return resolved->object >= 0 && S_ISDIR(resolved->stat.stx_mode);
 }
 
-/* Only literal names: where patterns apply they go with what is moved. */
-static bool
-has_guard_below(const struct plan *plan, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    for (size_t i = 0; i < plan->guards.count; i++) {
-        const char *guard = *vec_at(&plan->guards, char *, i);
-
-        if (strncmp(guard, directory, length) == 0 && guard[length] == '/') {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Directories that are renamed, on either side, carry no protected name away or in. */
 static bool
 carries_guards(struct call *call, const struct move *move)
@@ -119,7 +103,7 @@ carries_guards(struct call *call, const struct move *move)
     const struct plan *plan = call->boundary->plan;
 
     return (is_directory(&move->from) || is_directory(&move->to)) &&
-           (has_guard_below(plan, move->from.path) || has_guard_below(plan, move->to.path));
+           (plan_guards_names(plan, move->from.path) || plan_guards_names(plan, move->to.path));
 }
 
 static enum course
@@ -312,7 +296,7 @@ move_on_behalf(struct call *call, struct move *move)
 
     if (carries_guards(call, move)) {
         return deny(call,
-                has_guard_below(call->boundary->plan, move->from.path) ? &move->from : &move->to,
+                plan_guards_names(call->boundary->plan, move->from.path) ? &move->from : &move->to,
                 move, "boundary:protected-inside",
                 "a directory cannot be renamed while something protected is, or would be, in it");
     }

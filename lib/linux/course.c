@@ -173,5 +173,5 @@ course_plan_allows(const struct plan *plan, const char *path)
             is_allowed = false;
         }
     }
-    return is_allowed;
+    return is_allowed && !plan_guards_git_file(plan, path);
 }

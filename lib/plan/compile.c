@@ -29,6 +29,7 @@ init_plan(struct plan *plan, const struct capabilities *capabilities)
         .privates = VEC(struct private_place),
         .links = VEC(struct plan_link),
         .guards = VEC(char *),
+        .git_roots = VEC(char *),
         .exec_allowed = VEC(char *),
         .inputs = VEC(struct plan_input),
         .decoys = VEC(char *),
@@ -148,6 +149,36 @@ copy_inputs(struct compiler *compiler)
     return ABX_OK;
 }
 
+/* In a git directory names are judged by meaning; its configuration is always one that is guarded,
+ * so that what lies above it is guarded too. */
+static abx_status
+compile_git(struct compiler *compiler)
+{
+    struct vec roots = VEC(const char *);
+    abx_status r = policy_git_roots(compiler->policy, &roots, compiler->fail);
+
+    for (size_t i = 0; i < roots.count && r >= 0; i++) {
+        const char *root = *vec_at(&roots, const char *, i);
+        AUTO(freep) char *config = path_join(root, "config");
+
+        r = config == NULL ? fail_nomem(compiler->fail)
+                           : add_text(compiler, &compiler->plan->git_roots, root);
+        if (r >= 0) {
+            r = add_text(compiler, &compiler->plan->guards, config);
+        }
+    }
+    vec_done(&roots);
+    return r;
+}
+
+static void
+sort_guards(struct vec *guards)
+{
+    if (guards->count > 1) {
+        qsort(guards->data, guards->count, sizeof(char *), compare_texts);
+    }
+}
+
 /* Names inside writable places that may not be written, whether they exist or not. */
 abx_status
 compile_guards(struct compiler *compiler)
@@ -167,6 +198,8 @@ compile_guards(struct compiler *compiler)
             r = add_text(compiler, &compiler->plan->guards, path);
         }
     }
+    r = r < 0 ? r : compile_git(compiler);
+    sort_guards(&compiler->plan->guards);
     return r;
 }
 

@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 
 #include "base/path.h"
+#include "policy/gitdir.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ plan_done(struct plan *plan)
     }
     vec_done(&plan->inputs);
     free_texts(&plan->guards);
+    free_texts(&plan->git_roots);
     free_texts(&plan->exec_allowed);
     free_texts(&plan->decoys);
     free(plan->hostname);
@@ -71,14 +73,39 @@ plan_place_of(const struct plan *plan, const char *path)
     return NULL;
 }
 
+/* The path inside the deepest git directory that it is in ("" for that itself); NULL: in none. */
+static const char *
+inside_git(const struct plan *plan, const char *path)
+{
+    for (size_t i = plan->git_roots.count; i > 0; i--) {
+        const char *root = *vec_at(&plan->git_roots, char *, i - 1);
+
+        if (is_at_or_below(path, root)) {
+            path += strlen(root);
+            return *path == '/' ? path + 1 : path;
+        }
+    }
+    return NULL;
+}
+
 bool
-plan_guards(const struct plan *plan, const char *directory)
+plan_guards_git_file(const struct plan *plan, const char *path)
+{
+    const char *inside = inside_git(plan, path);
+    uint32_t depth;
+
+    return inside != NULL && git_file_classify(inside, &depth) != GIT_FREE;
+}
+
+bool
+plan_guards_names(const struct plan *plan, const char *directory)
 {
     size_t length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
     size_t low = 0;
     size_t high = plan->guards.count;
+    const char *inside = inside_git(plan, directory);
 
-    if (plan->guard_patterns) {
+    if (inside != NULL && git_directory_guards(inside)) {
         return true;
     }
     /* The first that is not before "directory/"; only that one can be below. */
@@ -95,6 +122,12 @@ plan_guards(const struct plan *plan, const char *directory)
     }
     return low < plan->guards.count &&
            path_is_below(*vec_at(&plan->guards, char *, low), directory);
+}
+
+bool
+plan_guards(const struct plan *plan, const char *directory)
+{
+    return plan->guard_patterns || plan_guards_names(plan, directory);
 }
 
 bool

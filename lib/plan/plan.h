@@ -53,6 +53,7 @@ struct plan {
     struct vec links; /* struct plan_link */
     struct vec
             guards; /* char *: write-denied or asked literal paths inside writable roots, sorted */
+    struct vec git_roots; /* char *: git directories, whether they exist or not, sorted */
     bool guard_patterns; /* patterns apply to writes: every directory is guarded */
     bool read_patterns; /* every open is decided by the broker */
     bool mask; /* denied reads are served by the mask; else covered by something empty */
@@ -89,6 +90,11 @@ bool plan_has_mounts(const struct plan *plan);
 const struct place *plan_place_of(const struct plan *plan, const char *path);
 /* For new directories: whether a protected name could appear below. */
 bool plan_guards(const struct plan *plan, const char *directory);
+/* The same without patterns, which go with what is moved: for directories that take another name.
+ */
+bool plan_guards_names(const struct plan *plan, const char *directory);
+/* Whether git takes the path for something that is not free (policy/gitdir.h). */
+bool plan_guards_git_file(const struct plan *plan, const char *path);
 /* Whether the path lies in a private place: the box's own, the host has another thing there.
  * A place bound inside a private one (a workspace below /tmp) is not private. */
 bool plan_is_private(const struct plan *plan, const char *path);

@@ -14,21 +14,23 @@ compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-abx_status
-policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
+/* Adds the literal paths of path rules, or of git directories only; sorted, unique. */
+static abx_status
+add_literals(const struct abx_policy *policy, bool only_git, struct vec *paths, struct fail *fail)
 {
     size_t n = 0;
-    const char **paths;
+    const char **texts;
 
     for (size_t i = 0; i < policy->layers.count; i++) {
         const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
 
         for (size_t k = 0; k < layer->rules.count; k++) {
             const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+            bool wanted = only_git ? rule->kind == RULE_GIT_ROOT
+                                   : rule->kind == ABX_REQUEST_PATH || rule->kind >= RULE_GIT_ROOT;
 
-            if ((rule->kind == ABX_REQUEST_PATH || rule->kind >= RULE_GIT_ROOT) &&
-                    rule->matcher == NULL) {
-                const char **slot = vec_add(ret_paths);
+            if (wanted && rule->matcher == NULL) {
+                const char **slot = vec_add(paths);
 
                 if (slot == NULL) {
                     return fail_nomem(fail);
@@ -37,17 +39,29 @@ policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
             }
         }
     }
-    if (ret_paths->count > 1) {
-        qsort(ret_paths->data, ret_paths->count, sizeof(const char *), compare_text);
+    if (paths->count > 1) {
+        qsort(paths->data, paths->count, sizeof(const char *), compare_text);
     }
-    paths = ret_paths->data;
-    for (size_t i = 0; i < ret_paths->count; i++) {
-        if (n == 0 || strcmp(paths[n - 1], paths[i]) != 0) {
-            paths[n++] = paths[i];
+    texts = paths->data;
+    for (size_t i = 0; i < paths->count; i++) {
+        if (n == 0 || strcmp(texts[n - 1], texts[i]) != 0) {
+            texts[n++] = texts[i];
         }
     }
-    ret_paths->count = n;
+    paths->count = n;
     return ABX_OK;
+}
+
+abx_status
+policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
+{
+    return add_literals(policy, false, ret_paths, fail);
+}
+
+abx_status
+policy_git_roots(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
+{
+    return add_literals(policy, true, ret_paths, fail);
 }
 
 bool

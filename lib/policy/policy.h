@@ -41,6 +41,9 @@ abx_status policy_resolve(abx_policy *policy, const struct host_view *host,
 /* Every absolute literal path at which some path rule stands (const char *, borrowed), sorted,
  * unique: only at these, and where patterns match, can a verdict change. */
 abx_status policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
+/* Git directories that are judged by meaning (gitdir.h), whether they exist or not; sorted, unique.
+ */
+abx_status policy_git_roots(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
 /* Whether a rule for this access (one ABX_ACCESS_* bit) with a deny or ask verdict has a pattern.
  */
 bool policy_has_patterns(abx_policy *policy, uint32_t access);
