@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside the mask only: the connection (mask.c), the operations (mask_serve.c), what the host has
- * (mask_host.c) and the nodes made on the way (mask_live.c).  Loop thread but for the worker's part
- * of a request, which mask_host.c owns while it runs. */
+ * Inside the mask only: the connection (mask.c), the operations (mask_serve.c, mask_content.c),
+ * what the host has (mask_host.c) and the nodes made on the way (mask_live.c).  Loop thread but for
+ * the worker's part of a request, which mask_host.c owns while it runs. */
 #ifndef ABX_LINUX_MASK_PRIVATE_H
 #define ABX_LINUX_MASK_PRIVATE_H
 
@@ -97,6 +97,44 @@ void mask_run(struct mask_request *request);
 
 /* mask_serve.c */
 enum mask_outcome mask_serve(struct mask_request *request);
+/* What a request is about: exactly one of the three. */
+struct mask_target {
+    bool is_root;
+    size_t fixed; /* SIZE_MAX: none */
+    const struct mask_live *live;
+    const struct mask_node *node; /* of fixed */
+};
+
+struct mask_caller {
+    struct subject subject;
+    char program[PATH_MAX];
+};
+
+bool mask_is_denied(const struct mask_target *target);
+const char *mask_path_of(const struct mask_target *target);
+/* Answers with an error, or with 0 and nothing else. */
+enum mask_outcome mask_fail(struct mask_request *request, int error);
+/* Sets the request's path, once; false: too long, or no memory. */
+bool mask_set_path(struct mask_request *request, const char *directory, const char *name);
+void mask_identify(const struct mask_request *request, struct mask_caller *caller);
+/* Asks once in the life of a request; DENY has made its event. */
+abx_verdict mask_decide(struct mask_request *request, uint32_t access, const char *verb);
+/* Looks at a node of an askable place; *ret_error is 0 if it still stands there.  False: a worker
+ * is at it. */
+bool mask_look_again(
+        struct mask_request *request, const struct mask_target *target, int *ret_error);
+/* The open file of a request, or -1. */
+int mask_file_of(const struct mask_request *request);
+
+/* mask_content.c */
+enum mask_outcome mask_serve_open(
+        struct mask_request *request, const struct mask_target *target, bool directory);
+enum mask_outcome mask_serve_read(struct mask_request *request, const struct mask_target *target);
+enum mask_outcome mask_serve_readdir(
+        struct mask_request *request, const struct mask_target *target);
+enum mask_outcome mask_serve_release(struct mask_request *request);
+
+/* mask_fixed.c */
 abx_status mask_fixed_make(struct mask *mask, struct fail *fail);
 
 /* mask_host.c: each returns true when the result is in the request, false if a worker is at it. */

@@ -43,8 +43,8 @@ static const struct tree_case {
     { "a workspace in a private place is seen", "a /\na /tmp/w\nd /tmp/w/s\nt /tmp\n", ROOT_HOST,
             "denied dir top /tmp/w/s\n" },
     { "a private place is no top itself", "a /\nd /tmp\nt /tmp\n", ROOT_HOST, "" },
-    { "the root is the mask; files of the box need a readable place", "n /\nl /bin\na /usr\nt /tmp\nf /etc/hosts\ni /task/in/q\n",
-            ROOT_MASK,
+    { "the root is the mask; files of the box need a readable place",
+            "n /\nl /bin\na /usr\nt /tmp\nf /etc/hosts\ni /task/in/q\n", ROOT_MASK,
             "default dir top nodes /\nthrough file /bin\n"
             "default dir nodes /task\ndefault dir nodes /task/in\n"
             "through file /task/in/q\nthrough dir /tmp\nthrough dir /usr\n" },
