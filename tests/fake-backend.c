@@ -84,7 +84,10 @@ look(void *data, const char *path)
 static char *
 real_path(void *data, const char *path)
 {
-    return strcmp(path, "/link") == 0 ? strdup("/w/real") : strdup(path);
+    char *real = strdup(strcmp(path, "/link") == 0 ? "/w/real" : path);
+
+    errno = real == NULL ? ENOMEM : 0;
+    return real;
 }
 
 static int

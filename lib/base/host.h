@@ -13,7 +13,7 @@ struct host_view {
     /* What stands at the absolute path, without following a last symbolic link. */
     enum host_kind (*look)(void *data, const char *path);
     /* The path with every symbolic link in its existing part resolved; what does not exist is kept
-     * as spelled.  Caller frees; NULL if memory ran out or links loop. */
+     * as spelled.  Caller frees; NULL with errno: ENOMEM, or ELOOP where links loop. */
     char *(*real_path)(void *data, const char *path);
     /* Adds the names (char *, caller frees) in a directory; 0 or -errno. */
     int (*list)(void *data, const char *path, struct vec *names);

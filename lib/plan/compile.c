@@ -199,7 +199,9 @@ compile_guards(struct compiler *compiler)
         }
     }
     r = r < 0 ? r : compile_git(compiler);
-    sort_guards(&compiler->plan->guards);
+    if (r >= 0) {
+        sort_guards(&compiler->plan->guards);
+    }
     return r;
 }
 

@@ -115,7 +115,7 @@ compile_privates(struct compiler *compiler)
     for (size_t i = 0; i < N_ELEMENTS(files) && r >= 0; i++) {
         r = add_file(compiler, files[i].path, files[i].content);
     }
-    if (plan->privates.count > 0) {
+    if (r >= 0) {
         qsort(plan->privates.data, plan->privates.count, sizeof(struct private_place),
                 compare_privates);
     }

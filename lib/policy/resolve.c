@@ -8,6 +8,7 @@
 #include "policy/index.h"
 #include "policy/layer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,10 +66,13 @@ real_pattern(const struct rule *rule, const struct host_view *host, char **ret_p
         return fail_nomem(fail);
     }
     real = host->real_path(host->data, head);
+    if (real == NULL && errno == ENOMEM) {
+        return fail_nomem(fail);
+    }
     if (real == NULL) {
+        fail_set(fail, ABX_ERR_POLICY, 0, rule->id, "'%s' cannot be followed to its end", head);
         fail_remedy(fail, "remove the loop of links there, or name the place that is meant");
-        return fail_set(
-                fail, ABX_ERR_POLICY, 0, rule->id, "'%s' cannot be followed to its end", head);
+        return fail->status;
     }
     if (strcmp(real, head) == 0) {
         return ABX_OK;
