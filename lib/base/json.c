@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The only file that knows jansson.  jansson keeps no places for values, so a small scanner finds
- * them again in a text that jansson has accepted, or up to where it stopped.  Pure; any thread. */
+ * The only file that knows jansson.  Its values are used, its reader is not: that one keeps no
+ * places, and when memory runs out in the middle of a string it writes past its buffer (2.14,
+ * lex_save).  One reader here makes the values, and finds again where one stood.  Pure; any thread.
+ */
 #include "base/json.h"
 
 #include "base/mem.h"
@@ -10,156 +12,408 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the scanner ------------------------------------------------------------------------------
+/* ---- the reader -------------------------------------------------------------------------------
  */
 
-#define SCAN_NESTING 64u
-
-/* Walks the tokens.  On text that is not JSON it only promises to end. */
-struct scan {
+struct reader {
     const char *text;
-    size_t length;
-    size_t at;
+    size_t length, at;
+    size_t nesting; /* levels that may still be opened */
     struct str pointer; /* of the value that is being read */
-    size_t parent[SCAN_NESTING]; /* length of the pointer before each open container's member */
-    size_t index[SCAN_NESTING]; /* of the element in an array; SIZE_MAX in an object */
-    size_t depth;
     size_t key_at; /* where the last key began */
+    /* json_locate: stops at this value. */
+    const char *wanted;
+    bool found;
+    /* The failure, if `found` is not the reason to stop. */
+    const char *wrong; /* NULL: no memory */
+    size_t wrong_at;
 };
 
-static size_t
-scan_string_end(const struct scan *scan)
-{
-    size_t i = scan->at + 1;
+static json_t *read_value(struct reader *reader);
 
-    while (i < scan->length && scan->text[i] != '"') {
-        i += scan->text[i] == '\\' ? 2 : 1;
-    }
-    return i < scan->length ? i + 1 : scan->length;
+static json_t *
+wrong(struct reader *reader, size_t at, const char *what)
+{
+    reader->wrong = what;
+    reader->wrong_at = at;
+    return NULL;
 }
 
-/* The key's own text, with its JSON escapes undone by jansson. */
-static void
-scan_key(struct scan *scan, size_t end)
+/* The next byte without taking it; 0 at the end, and for a NUL byte, which JSON has nowhere. */
+static char
+peek(const struct reader *reader)
 {
-    json_t *key = json_loadb(scan->text + scan->at, end - scan->at, JSON_DECODE_ANY, NULL);
-
-    scan->key_at = scan->at;
-    json_pointer_add(&scan->pointer, json_is_string(key) ? json_string_value(key) : "");
-    json_decref(key);
+    return reader->at < reader->length ? reader->text[reader->at] : '\0';
 }
 
 static void
-scan_element(struct scan *scan)
-{
-    char number[24];
-
-    snprintf(number, sizeof number, "%zu", scan->index[scan->depth - 1]);
-    json_pointer_add(&scan->pointer, number);
-}
-
-static void
-scan_leave_member(struct scan *scan)
-{
-    scan->pointer.length = scan->parent[scan->depth - 1];
-    if (scan->pointer.data != NULL) {
-        scan->pointer.data[scan->pointer.length] = '\0';
-    }
-}
-
-static void
-scan_open(struct scan *scan, bool is_array)
-{
-    scan->parent[scan->depth] = scan->pointer.length;
-    scan->index[scan->depth] = is_array ? 0 : SIZE_MAX;
-    scan->depth++;
-    if (is_array) {
-        scan_element(scan);
-    }
-}
-
-/* In an object whose member has no key yet, a string is that key. */
-static bool
-scan_wants_key(const struct scan *scan)
-{
-    return scan->depth > 0 && scan->index[scan->depth - 1] == SIZE_MAX &&
-           scan->pointer.length == scan->parent[scan->depth - 1];
-}
-
-enum scan_token { SCAN_END, SCAN_VALUE, SCAN_OTHER };
-
-/* Takes one token.  SCAN_VALUE: a value with the present pointer starts at *ret_at. */
-static enum scan_token
-scan_next(struct scan *scan, size_t *ret_at)
+skip_space(struct reader *reader)
 {
     char c;
-    size_t end;
 
-    if (scan->at >= scan->length) {
-        return SCAN_END;
-    }
-    c = scan->text[scan->at];
-    *ret_at = scan->at;
-    switch (c) {
-    case '{':
-    case '[':
-        if (scan->depth == SCAN_NESTING) {
-            return SCAN_END;
-        }
-        scan->at++;
-        return SCAN_VALUE;
-    case '}':
-    case ']':
-        if (scan->depth == 0) {
-            return SCAN_END;
-        }
-        scan_leave_member(scan);
-        scan->depth--;
-        scan->at++;
-        return SCAN_OTHER;
-    case ',':
-        if (scan->depth > 0) {
-            scan_leave_member(scan);
-            if (scan->index[scan->depth - 1] != SIZE_MAX) {
-                scan->index[scan->depth - 1]++;
-                scan_element(scan);
-            }
-        }
-        scan->at++;
-        return SCAN_OTHER;
-    case '"':
-        end = scan_string_end(scan);
-        if (scan_wants_key(scan)) {
-            scan_key(scan, end);
-            scan->at = end;
-            return SCAN_OTHER;
-        }
-        scan->at = end;
-        return SCAN_VALUE;
-    case ':':
-    case ' ':
-    case '\t':
-    case '\r':
-    case '\n':
-        scan->at++;
-        return SCAN_OTHER;
-    default:
-        while (scan->at < scan->length && strchr("{}[],:\" \t\r\n", scan->text[scan->at]) == NULL) {
-            scan->at++;
-        }
-        /* A NUL byte is found by strchr; it must not stop the walk. */
-        scan->at += scan->at == *ret_at;
-        return SCAN_VALUE;
+    while ((c = peek(reader)) == ' ' || c == '\t' || c == '\r' || c == '\n') {
+        reader->at++;
     }
 }
 
-/* After the caller has looked at a value: goes into it if it is a container. */
-static void
-scan_enter(struct scan *scan, size_t at)
+static bool
+take(struct reader *reader, char c)
 {
-    if (scan->text[at] == '{' || scan->text[at] == '[') {
-        scan_open(scan, scan->text[at] == '[');
+    bool is_there = peek(reader) == c;
+
+    reader->at += is_there;
+    return is_there;
+}
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
     }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The four digits of `\\uXXXX`; UINT32_MAX if they are none. */
+static uint32_t
+read_unit(struct reader *reader)
+{
+    uint32_t unit = 0;
+
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(peek(reader));
+
+        if (digit < 0) {
+            return UINT32_MAX;
+        }
+        unit = unit * 16 + (uint32_t)digit;
+        reader->at++;
+    }
+    return unit;
+}
+
+static void
+add_utf8(struct str *out, uint32_t c)
+{
+    char bytes[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+
+    for (size_t i = n - 1; i > 0; i--) {
+        bytes[i] = (char)(0x80 | (c & 0x3f));
+        c >>= 6;
+    }
+    bytes[0] = (char)(lead[n] | c);
+    str_add_bytes(out, bytes, n);
+}
+
+/* After `\\u`: one character, maybe of two surrogates. */
+static bool
+read_unicode(struct reader *reader, struct str *out)
+{
+    uint32_t c = read_unit(reader), low;
+
+    if (c >= 0xd800 && c < 0xdc00 && take(reader, '\\') && take(reader, 'u')) {
+        low = read_unit(reader);
+        c = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00)
+                                          : UINT32_MAX;
+    }
+    if (c == 0 || (c >= 0xd800 && c < 0xe000) || c == UINT32_MAX) {
+        return false;
+    }
+    add_utf8(out, c);
+    return true;
+}
+
+/* After a backslash. */
+static bool
+read_escape(struct reader *reader, struct str *out)
+{
+    static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+    char c = peek(reader);
+    const char *name = c == '\0' ? NULL : strchr(names, c);
+
+    if (take(reader, 'u')) {
+        return read_unicode(reader, out);
+    }
+    if (name == NULL) {
+        return false;
+    }
+    str_add_bytes(out, &bytes[name - names], 1);
+    reader->at++;
+    return true;
+}
+
+/* A string, whose quote is next, into `out`. */
+static bool
+read_text(struct reader *reader, struct str *out)
+{
+    reader->at++;
+    while (!take(reader, '"')) {
+        const unsigned char *p = (const unsigned char *)reader->text + reader->at;
+        size_t start = reader->at;
+        size_t n = start < reader->length ? utf8_sequence(p, reader->length - start) : 0;
+
+        if (start == reader->length) {
+            wrong(reader, start, "the string does not end");
+            return false;
+        }
+        if (n == 0) {
+            wrong(reader, start, "this is not UTF-8");
+            return false;
+        }
+        if (*p < 0x20) {
+            wrong(reader, start, "a control character must be escaped");
+            return false;
+        }
+        if (take(reader, '\\')) {
+            if (!read_escape(reader, out)) {
+                wrong(reader, start, "this escape is no character of a text");
+                return false;
+            }
+            continue;
+        }
+        str_add_bytes(out, (const char *)p, n);
+        reader->at += n;
+    }
+    str_add_bytes(out, "", 0);
+    return !out->failed;
+}
+
+static json_t *
+read_string(struct reader *reader)
+{
+    AUTO(str_done) struct str text = { 0 };
+
+    return read_text(reader, &text) ? json_stringn_nocheck(text.data, text.length) : NULL;
+}
+
+static size_t
+take_digits(struct reader *reader)
+{
+    size_t start = reader->at;
+
+    while (peek(reader) >= '0' && peek(reader) <= '9') {
+        reader->at++;
+    }
+    return reader->at - start;
+}
+
+/* What stands behind the digits of a whole number; false if it is malformed. */
+static bool
+read_fraction(struct reader *reader, bool *ret_is_real)
+{
+    if (take(reader, '.')) {
+        *ret_is_real = true;
+        if (take_digits(reader) == 0) {
+            return false;
+        }
+    }
+    if (take(reader, 'e') || take(reader, 'E')) {
+        *ret_is_real = true;
+        if (!take(reader, '+')) {
+            take(reader, '-');
+        }
+        return take_digits(reader) > 0;
+    }
+    return true;
+}
+
+/* Numbers with a fraction are no use to anybody here: their kind is kept, not their value. */
+static json_t *
+read_number(struct reader *reader)
+{
+    size_t start = reader->at, digits, n;
+    bool is_negative = take(reader, '-'), is_real = false;
+    int64_t value = 0;
+
+    digits = reader->at;
+    n = take_digits(reader);
+    if (n == 0 || (n > 1 && reader->text[digits] == '0') || !read_fraction(reader, &is_real)) {
+        return wrong(reader, start, "this is no number");
+    }
+    if (is_real) {
+        return json_real(0.0);
+    }
+    for (; n > 0; n--, digits++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+                __builtin_sub_overflow(value, reader->text[digits] - '0', &value)) {
+            return wrong(reader, start, "the number is too big");
+        }
+    }
+    if (!is_negative && value == INT64_MIN) {
+        return wrong(reader, start, "the number is too big");
+    }
+    return json_integer(is_negative ? value : -value);
+}
+
+static json_t *
+read_word(struct reader *reader)
+{
+    static const char *const words[] = { "true", "false", "null" };
+
+    for (size_t i = 0; i < N_ELEMENTS(words); i++) {
+        size_t n = strlen(words[i]);
+
+        if (reader->length - reader->at >= n &&
+                memcmp(reader->text + reader->at, words[i], n) == 0) {
+            reader->at += n;
+            return i == 0 ? json_true() : i == 1 ? json_false() : json_null();
+        }
+    }
+    return wrong(reader, reader->at,
+            reader->at == reader->length ? "the document is cut off" : "a value is expected");
+}
+
+static void
+leave(struct reader *reader, size_t length)
+{
+    reader->pointer.length = length;
+    if (reader->pointer.data != NULL) {
+        reader->pointer.data[length] = '\0';
+    }
+}
+
+/* A comma: another one comes.  The closing bracket: none does.  Else `*ret_ok` is false. */
+static bool
+another(struct reader *reader, char close, bool *ret_ok)
+{
+    skip_space(reader);
+    if (take(reader, ',')) {
+        return true;
+    }
+    if (!take(reader, close)) {
+        *ret_ok = false;
+        wrong(reader, reader->at,
+                reader->at == reader->length ? "the document is cut off"
+                : close == '}'               ? "',' or '}' is expected"
+                                             : "',' or ']' is expected");
+    }
+    return false;
+}
+
+static bool
+read_member(struct reader *reader, json_t *object)
+{
+    AUTO(str_done) struct str key = { 0 };
+    size_t outside = reader->pointer.length, key_at;
+    json_t *value;
+
+    skip_space(reader);
+    key_at = reader->at;
+    if (peek(reader) != '"') {
+        wrong(reader, key_at,
+                key_at == reader->length ? "the document is cut off" : "a key is expected");
+        return false;
+    }
+    if (!read_text(reader, &key)) {
+        return false;
+    }
+    json_pointer_add(&reader->pointer, key.data);
+    if (json_object_get(object, key.data) != NULL) {
+        wrong(reader, key_at, "the same key stands here twice");
+        return false;
+    }
+    skip_space(reader);
+    if (!take(reader, ':')) {
+        wrong(reader, reader->at, "':' is expected");
+        return false;
+    }
+    reader->key_at = key_at;
+    value = read_value(reader);
+    if (value == NULL || json_object_set_new_nocheck(object, key.data, value) < 0) {
+        return false;
+    }
+    leave(reader, outside);
+    return true;
+}
+
+static json_t *
+read_object(struct reader *reader)
+{
+    json_t *object = json_object();
+    bool ok = object != NULL;
+
+    reader->at++;
+    skip_space(reader);
+    if (ok && !take(reader, '}')) {
+        do {
+            ok = read_member(reader, object);
+        } while (ok && another(reader, '}', &ok));
+    }
+    if (!ok) {
+        json_decref(object);
+    }
+    return ok ? object : NULL;
+}
+
+static bool
+read_element(struct reader *reader, json_t *array)
+{
+    size_t outside = reader->pointer.length;
+    json_t *value;
+
+    str_printf(&reader->pointer, "/%zu", json_array_size(array));
+    value = read_value(reader);
+    if (value == NULL || json_array_append_new(array, value) < 0) {
+        return false;
+    }
+    leave(reader, outside);
+    return true;
+}
+
+static json_t *
+read_array(struct reader *reader)
+{
+    json_t *array = json_array();
+    bool ok = array != NULL;
+
+    reader->at++;
+    skip_space(reader);
+    if (ok && !take(reader, ']')) {
+        do {
+            ok = read_element(reader, array);
+        } while (ok && another(reader, ']', &ok));
+    }
+    if (!ok) {
+        json_decref(array);
+    }
+    return ok ? array : NULL;
+}
+
+/* NULL: found, or failed. */
+static json_t *
+read_value(struct reader *reader)
+{
+    json_t *value;
+    char c;
+
+    skip_space(reader);
+    if (reader->pointer.failed) {
+        return NULL;
+    }
+    if (reader->wanted != NULL &&
+            strcmp(reader->pointer.data == NULL ? "" : reader->pointer.data, reader->wanted) == 0) {
+        reader->found = true;
+        return NULL;
+    }
+    c = peek(reader);
+    if (c == '{' || c == '[') {
+        if (reader->nesting == 0) {
+            return wrong(reader, reader->at, "nested too deep");
+        }
+        reader->nesting--;
+        value = c == '{' ? read_object(reader) : read_array(reader);
+        reader->nesting++;
+        return value;
+    }
+    if (c == '"') {
+        return read_string(reader);
+    }
+    return c == '-' || (c >= '0' && c <= '9') ? read_number(reader) : read_word(reader);
 }
 
 static struct json_place
@@ -180,45 +434,14 @@ place_of(const char *text, size_t at)
 struct json_place
 json_locate(const char *text, size_t length, const char *pointer, bool key)
 {
-    struct scan scan = { .text = text, .length = length };
-    struct json_place place = { 0, 0 };
-    enum scan_token token;
-    size_t at;
+    struct reader reader = {
+        .text = text, .length = length, .nesting = JSON_NESTING_MAX, .wanted = pointer
+    };
 
-    while ((token = scan_next(&scan, &at)) != SCAN_END && !scan.pointer.failed) {
-        if (token != SCAN_VALUE) {
-            continue;
-        }
-        if (strcmp(scan.pointer.data == NULL ? "" : scan.pointer.data, pointer) == 0) {
-            place = place_of(text, key ? scan.key_at : at);
-            break;
-        }
-        scan_enter(&scan, at);
-    }
-    str_done(&scan.pointer);
-    return place;
-}
-
-/* The pointer of what stands at an offset. */
-static void
-pointer_at(const char *text, size_t length, size_t offset, char *buffer, size_t room)
-{
-    struct scan scan = { .text = text, .length = length < offset ? length : offset };
-    enum scan_token token;
-    size_t at;
-    const char *pointer;
-
-    while ((token = scan_next(&scan, &at)) != SCAN_END && !scan.pointer.failed) {
-        if (token == SCAN_VALUE) {
-            scan_enter(&scan, at);
-        }
-    }
-    pointer = scan.pointer.data == NULL ? "" : scan.pointer.data;
-    if (strlen(pointer) >= room) {
-        pointer += strlen(pointer) - room + 1;
-    }
-    snprintf(buffer, room, "%s", pointer);
-    str_done(&scan.pointer);
+    json_decref(read_value(&reader));
+    str_done(&reader.pointer);
+    return reader.found ? place_of(text, key ? reader.key_at : reader.at)
+                        : (struct json_place){ 0, 0 };
 }
 
 void
@@ -234,7 +457,44 @@ json_pointer_add(struct str *pointer, const char *key)
     }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
+/* The end of a long pointer says more than its start. */
+static void
+tell(const struct reader *reader, struct json_problem *problem)
+{
+    const char *pointer = reader->pointer.data == NULL ? "" : reader->pointer.data;
+    size_t length = strlen(pointer);
+
+    *problem = (struct json_problem){ .no_memory = reader->wrong == NULL };
+    if (problem->no_memory) {
+        return;
+    }
+    problem->place = place_of(reader->text, reader->wrong_at);
+    snprintf(problem->text, sizeof problem->text, "%s", reader->wrong);
+    if (length >= sizeof problem->pointer) {
+        pointer += length - sizeof problem->pointer + 1;
+    }
+    snprintf(problem->pointer, sizeof problem->pointer, "%s", pointer);
+}
+
+struct json *
+json_read(const char *text, size_t length, size_t nesting, struct json_problem *problem)
+{
+    struct reader reader = { .text = text, .length = length, .nesting = nesting };
+    json_t *document = read_value(&reader);
+
+    skip_space(&reader);
+    if (document != NULL && reader.at < length) {
+        json_decref(document);
+        document = wrong(&reader, reader.at, "the document ended before this");
+    }
+    if (document == NULL) {
+        tell(&reader, problem);
+    }
+    str_done(&reader.pointer);
+    return (struct json *)(void *)document;
+}
+
+/* ---- values ----------------------------------------------------------------------------------
  */
 
 static const json_t *
@@ -247,63 +507,6 @@ static const struct json *
 out(const json_t *value)
 {
     return (const struct json *)(const void *)value;
-}
-
-/* Before jansson sees it, since a deep document costs a deep stack. */
-static bool
-nests_too_deep(const char *text, size_t length, size_t nesting, size_t *ret_at)
-{
-    size_t depth = 0;
-    bool in_string = false;
-
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-
-        if (in_string && c == '\\') {
-            i++; /* whatever it is, it does not end the string */
-        } else if (c == '"') {
-            in_string = !in_string;
-        } else if (!in_string && (c == '{' || c == '[')) {
-            if (++depth > nesting) {
-                *ret_at = i;
-                return true;
-            }
-        } else if (!in_string && (c == '}' || c == ']') && depth > 0) {
-            depth--;
-        }
-    }
-    return false;
-}
-
-static void
-problem_at(
-        struct json_problem *problem, const char *text, size_t length, size_t at, const char *what)
-{
-    problem->place = place_of(text, at < length ? at : length);
-    pointer_at(text, length, at, problem->pointer, sizeof problem->pointer);
-    snprintf(problem->text, sizeof problem->text, "%s", what);
-}
-
-struct json *
-json_read(const char *text, size_t length, size_t nesting, struct json_problem *problem)
-{
-    json_error_t error;
-    json_t *document;
-    size_t at;
-
-    problem->no_memory = false;
-    if (nests_too_deep(text, length, nesting, &at)) {
-        problem_at(problem, text, length, at, "nested too deep");
-        return NULL;
-    }
-    document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (document == NULL) {
-        problem->no_memory = json_error_code(&error) == json_error_out_of_memory;
-        problem_at(
-                problem, text, length, error.position < 0 ? 0 : (size_t)error.position, error.text);
-        return NULL;
-    }
-    return (struct json *)(void *)document;
 }
 
 void
@@ -408,15 +611,16 @@ json_each_member(const struct json *object,
 char *
 json_indent(const char *text, size_t length, size_t *ret_length)
 {
-    json_t *document = json_loadb(text, length, 0, NULL);
+    struct json_problem problem;
+    struct json *document = json_read(text, length, JSON_NESTING_MAX, &problem);
     struct str pretty = { 0 };
     char *dumped;
 
     if (document == NULL) {
         return NULL;
     }
-    dumped = json_dumps(document, JSON_INDENT(2));
-    json_decref(document);
+    dumped = json_dumps(in(document), JSON_INDENT(2));
+    json_free(document);
     if (dumped == NULL) {
         return NULL;
     }

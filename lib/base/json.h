@@ -32,7 +32,9 @@ struct json_problem {
     bool no_memory; /* nothing is wrong with the text */
 };
 
-/* Reads a document whose outermost value is an array or an object.  NULL: `problem` says why. */
+#define JSON_NESTING_MAX 64u
+
+/* Reads a document of at most `nesting` levels.  NULL: `problem` says why. */
 struct json *json_read(
         const char *text, size_t length, size_t nesting, struct json_problem *problem);
 void json_free(struct json *document);

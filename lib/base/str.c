@@ -100,9 +100,7 @@ str_done(struct str *str)
     *str = (struct str){ 0 };
 }
 
-/* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms.
- */
-static size_t
+size_t
 utf8_sequence(const unsigned char *bytes, size_t left)
 {
     static const struct {

@@ -21,6 +21,10 @@ void str_printf(struct str *str, const char *format, ...) __attribute__((format(
 char *str_steal(struct str *str, size_t *ret_length);
 void str_done(struct str *str);
 
+/* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms.
+ */
+size_t utf8_sequence(const unsigned char *bytes, size_t left);
+
 /* A copy in which each byte that is not part of valid UTF-8, and of each character that is not seen
  * (controls, line and paragraph separators, those that turn the direction of writing), is written
  * `\xHH`, and a backslash is doubled only if `escape_backslash`. */
