@@ -150,38 +150,45 @@ git_directory_guards(const char *path)
     return guards;
 }
 
+/* Whether the call only changes what is told about a file, as `git init` does to see if modes
+ * stick. */
+static bool
+is_about_attributes(const char *verb)
+{
+    static const char *const calls[] = { "chmod", "fchmod", "fchmodat", "fchmodat2", "chown",
+        "lchown", "fchown", "fchownat", "utime", "utimes", "futimesat", "utimensat", "access",
+        "faccessat", "faccessat2" };
+
+    for (size_t i = 0; i < N_ELEMENTS(calls); i++) {
+        if (strcmp(verb, calls[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool
 git_file_refuses(enum git_file file, const char *verb)
 {
-    /* Calls that leave a place what it is: an empty directory comes or goes, or its mode changes.
-     * Without a name of a call the question is whether work below it is possible. */
-    static const char *const harmless[] = { "mkdir", "mkdirat", "rmdir", "chmod", "fchmod",
-        "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime", "utimes",
-        "futimesat", "utimensat", "access", "faccessat", "faccessat2" };
+    bool is_unknown = verb == NULL || verb[0] == '\0';
 
     switch (file) {
     case GIT_FREE:
         return false;
-    case GIT_HOOK:
+    case GIT_HOOK: /* a mode would be enough to make it run */
         return true;
     case GIT_CONFIG:
     case GIT_ATTRIBUTES:
     case GIT_LINK:
         /* Without the file git has less configuration, not other; what comes in its place is
          * judged. */
-        return verb == NULL || strncmp(verb, "unlink", 6) != 0;
+        return is_unknown || !(strncmp(verb, "unlink", 6) == 0 || is_about_attributes(verb));
     case GIT_PLACE:
         break;
     }
-    if (verb == NULL || verb[0] == '\0') {
-        return false;
-    }
-    for (size_t i = 0; i < N_ELEMENTS(harmless); i++) {
-        if (strcmp(verb, harmless[i]) == 0) {
-            return false;
-        }
-    }
-    return true;
+    /* Without the name of a call the question is whether work below it is possible. */
+    return !is_unknown &&
+           !(strcmp(verb, "mkdir") == 0 || strcmp(verb, "rmdir") == 0 || is_about_attributes(verb));
 }
 
 bool

@@ -114,6 +114,10 @@ START_TEST(hooks_never_come_and_configuration_only_goes)
     ck_assert(git_file_refuses(GIT_HOOK, NULL));
     ck_assert(git_file_refuses(GIT_CONFIG, "rename"));
     ck_assert(git_file_refuses(GIT_CONFIG, NULL));
+    ck_assert(git_file_refuses(GIT_HOOK, "chmod"));
+    ck_assert(git_file_refuses(GIT_CONFIG, "open"));
+    ck_assert(git_file_refuses(GIT_CONFIG, "setxattr"));
+    ck_assert(!git_file_refuses(GIT_CONFIG, "chmod"));
     ck_assert(!git_file_refuses(GIT_CONFIG, "unlink"));
     ck_assert(!git_file_refuses(GIT_LINK, "unlinkat"));
     ck_assert(git_file_refuses(GIT_LINK, "open"));
