@@ -286,7 +286,7 @@ compile_root(struct compiler *compiler)
         }
     }
     vec_done(&names);
-    if (plan->links.count > 0) {
+    if (r >= 0 && plan->links.count > 0) {
         qsort(plan->links.data, plan->links.count, sizeof(struct plan_link), compare_links);
     }
     return r;
