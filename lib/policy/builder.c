@@ -79,9 +79,6 @@ builder_free(abx_policy_builder *builder)
     free(builder);
 }
 
-/* A wrong fact, without its place. */
-#define wrong(fail, ...) fail_set(fail, ABX_ERR_POLICY, 0, "", __VA_ARGS__)
-
 static abx_status
 add_text(struct vec *texts, const char *text, struct fail *fail)
 {
@@ -119,13 +116,14 @@ builder_set_profile(abx_policy_builder *builder, const char *name, struct fail *
 
     if (profile_find(name) == NULL) {
         nearest = profile_nearest(name);
-        wrong(fail, "there is no profile '%s'%s%s%s", name, nearest == NULL ? "" : "; nearest is '",
-                nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'");
+        fail_policy(fail, "there is no profile '%s'%s%s%s", name,
+                nearest == NULL ? "" : "; nearest is '", nearest == NULL ? "" : nearest,
+                nearest == NULL ? "" : "'");
         fail_remedy(fail, "the profiles are read-only, workspace-write, task and packages");
         return fail->status;
     }
     if (builder->layer->profile != NULL && strcmp(builder->layer->profile, name) != 0) {
-        return wrong(fail, "it extends profile '%s' already; one profile at most",
+        return fail_policy(fail, "it extends profile '%s' already; one profile at most",
                 builder->layer->profile);
     }
     free(builder->layer->profile);
@@ -154,17 +152,19 @@ builder_set_variable(
     AUTO(freep) char *path = NULL;
 
     if (!is_word(name)) {
-        return wrong(fail, "'%s' cannot name a variable: letters, digits and underscores", name);
+        return fail_policy(
+                fail, "'%s' cannot name a variable: letters, digits and underscores", name);
     }
     if (strcmp(name, "tmp") == 0 || strcmp(name, "inputs") == 0) {
-        return wrong(fail, "the variable '%s' is fixed: it is a place of the box", name);
+        return fail_policy(fail, "the variable '%s' is fixed: it is a place of the box", name);
     }
     if (strlen(value) > PATTERN_MAX) {
-        return wrong(fail, "the value of '%s' is longer than %u bytes", name, PATTERN_MAX);
+        return fail_policy(fail, "the value of '%s' is longer than %u bytes", name, PATTERN_MAX);
     }
     if (is_directory) {
         if (value[0] != '/') {
-            return wrong(fail, "the variable '%s' wants an absolute path, not '%s'", name, value);
+            return fail_policy(
+                    fail, "the variable '%s' wants an absolute path, not '%s'", name, value);
         }
         path = path_normalise(value, fail);
         if (path == NULL) {
@@ -175,243 +175,9 @@ builder_set_variable(
     if (present != NULL) {
         return strcmp(present, value) == 0
                        ? ABX_OK
-                       : wrong(fail, "the variable '%s' is '%s' already", name, present);
+                       : fail_policy(fail, "the variable '%s' is '%s' already", name, present);
     }
     return add_variable(&builder->variables, name, value, fail);
-}
-
-static bool
-same_subject(const struct rule *a, const struct rule *b)
-{
-    return a->kind == b->kind && a->access == b->access &&
-           (a->kind == ABX_REQUEST_CONNECT || a->is_literal == b->is_literal) &&
-           a->opens_private == b->opens_private && a->port_first == b->port_first &&
-           a->port_last == b->port_last &&
-           strcmp(a->pattern == NULL ? "" : a->pattern, b->pattern == NULL ? "" : b->pattern) == 0;
-}
-
-static bool
-is_replaced(const struct layer *layer, const struct rule *rule)
-{
-    for (size_t i = 0; rule->origin != ORIGIN_OWN && i < layer->rules.count; i++) {
-        const struct rule *own = vec_at(&layer->rules, struct rule, i);
-
-        if (same_subject(own, rule)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static abx_status
-add_rule(abx_policy_builder *builder, struct rule *rule, const struct entry_texts *texts,
-        struct fail *fail)
-{
-    struct layer *layer = builder->layer;
-
-    rule->id = (char *)(uintptr_t)texts->id;
-    rule->reason = (char *)(uintptr_t)texts->reason;
-    rule->alternative = (char *)(uintptr_t)texts->instead;
-    rule->origin = texts->origin;
-    if (is_replaced(layer, rule)) {
-        return ABX_OK;
-    }
-    if (layer->rules.count >= RULES_MAX) {
-        return wrong(fail, "more than %u rules", RULES_MAX);
-    }
-    return layer_add_rule(layer, rule, fail);
-}
-
-/* A pattern in an allow would open what nobody has looked at; exec patterns no backend enforces. */
-static abx_status
-check_pattern(
-        const char *text, const char *path, uint32_t access, abx_verdict verdict, struct fail *fail)
-{
-    size_t length = strlen(path);
-
-    if (access == ABX_ACCESS_EXEC) {
-        return wrong(fail, "'%s' is a pattern; exec rules take literal paths only", text);
-    }
-    if (verdict != ABX_VERDICT_ALLOW) {
-        return ABX_OK;
-    }
-    wrong(fail, "'%s' is a pattern; patterns may stand in deny and ask, and in no allow", text);
-    if (length > 3 && strcspn(path, "*?[\\") == length - 2 &&
-            strcmp(path + length - 3, "/**") == 0) {
-        fail_remedy(fail, "write '%.*s': what lies below is included", (int)length - 3, path);
-    } else {
-        fail_remedy(
-                fail, "name the directory, or put a backslash before * ? [ if they are literal");
-    }
-    return fail->status;
-}
-
-abx_status
-builder_add_path(abx_policy_builder *builder, const char *path, uint32_t access,
-        abx_verdict verdict, const struct entry_texts *texts, struct fail *fail)
-{
-    AUTO(freep) char *pattern = NULL;
-    struct rule rule = { .kind = ABX_REQUEST_PATH, .access = access, .verdict = verdict };
-    abx_status r = variable_path(
-            &builder->variables, path, texts->literal, &pattern, &rule.is_literal, fail);
-
-    if (r >= 0 && !rule.is_literal) {
-        r = check_pattern(path, pattern, access, verdict, fail);
-    }
-    if (r < 0) {
-        return r;
-    }
-    builder->layer->has_read |= access == ABX_ACCESS_READ;
-    builder->layer->has_write |= access == ABX_ACCESS_WRITE;
-    builder->layer->has_exec |= access == ABX_ACCESS_EXEC;
-    if (access == ABX_ACCESS_EXEC) {
-        builder->layer->settings.exec_rules = true;
-        builder->layer->settings.restricts_exec |= verdict == ABX_VERDICT_ALLOW;
-    }
-    rule.pattern = pattern;
-    return add_rule(builder, &rule, texts, fail);
-}
-
-static abx_status
-check_ports(uint32_t first, uint32_t last, struct fail *fail)
-{
-    if (last > 65535) {
-        return wrong(fail, "%u is no port; ports go from 1 to 65535", last);
-    }
-    if (first > last || (first == 0 && last != 0)) {
-        return wrong(fail, "%u-%u is no range of ports", first, last);
-    }
-    return ABX_OK;
-}
-
-abx_status
-builder_add_host(abx_policy_builder *builder, const char *host, uint32_t port_first,
-        uint32_t port_last, abx_verdict verdict, const struct entry_texts *texts, struct fail *fail)
-{
-    AUTO(freep) char *pattern = NULL;
-    struct rule rule = { .kind = ABX_REQUEST_CONNECT,
-        .verdict = verdict,
-        .port_first = port_first,
-        .port_last = port_last };
-
-    if (check_ports(port_first, port_last, fail) < 0) {
-        return fail->status;
-    }
-    pattern = host_canonical(host, fail);
-    if (pattern == NULL) {
-        return fail->status;
-    }
-    rule.pattern = pattern;
-    builder->layer->has_network = true;
-    if (verdict != ABX_VERDICT_DENY && texts->origin == ORIGIN_OWN) {
-        builder->given |= GIVEN_NEEDS_NETWORK;
-    }
-    return add_rule(builder, &rule, texts, fail);
-}
-
-abx_status
-builder_add_private(abx_policy_builder *builder, const char *range, uint32_t port_first,
-        uint32_t port_last, const struct entry_texts *texts, struct fail *fail)
-{
-    AUTO(freep) char *pattern = NULL;
-    struct rule rule = { .kind = ABX_REQUEST_CONNECT,
-        .verdict = ABX_VERDICT_ALLOW,
-        .port_first = port_first,
-        .port_last = port_last,
-        .opens_private = true };
-
-    if (check_ports(port_first, port_last, fail) < 0) {
-        return fail->status;
-    }
-    pattern = host_canonical(range, fail);
-    if (pattern == NULL) {
-        return fail->status;
-    }
-    if (strspn(pattern, "0123456789./") != strlen(pattern) && strchr(pattern, ':') == NULL) {
-        wrong(fail, "'%s' is a name; private takes addresses and ranges", range);
-        fail_remedy(fail, "list the name in allow, and the address it has in private");
-        return fail->status;
-    }
-    if (strncmp(pattern, "127.", 4) == 0 || strcmp(pattern, "::1") == 0 ||
-            strcmp(pattern, "::1/128") == 0) {
-        wrong(fail, "'%s' is the loopback of the host", range);
-        fail_remedy(fail, "list the port in host_loopback");
-        return fail->status;
-    }
-    rule.pattern = pattern;
-    builder->layer->has_network = true;
-    builder->given |= texts->origin == ORIGIN_OWN ? GIVEN_NEEDS_NETWORK : 0;
-    return add_rule(builder, &rule, texts, fail);
-}
-
-abx_status
-builder_add_loopback(abx_policy_builder *builder, uint32_t port_first, uint32_t port_last,
-        const struct entry_texts *texts, struct fail *fail)
-{
-    static char ipv4[] = "127.0.0.0/8", ipv6[] = "::1";
-    struct rule rule = { .kind = ABX_REQUEST_CONNECT,
-        .verdict = ABX_VERDICT_ALLOW,
-        .port_first = port_first,
-        .port_last = port_last,
-        .opens_private = true };
-    abx_status r = check_ports(port_first, port_last, fail);
-
-    if (r < 0) {
-        return r;
-    }
-    builder->layer->has_network = true;
-    builder->given |= texts->origin == ORIGIN_OWN ? GIVEN_NEEDS_NETWORK : 0;
-    rule.pattern = ipv4;
-    r = add_rule(builder, &rule, texts, fail);
-    if (r < 0) {
-        return r;
-    }
-    rule.pattern = ipv6;
-    return add_rule(builder, &rule, texts, fail);
-}
-
-abx_status
-builder_add_listen(abx_policy_builder *builder, uint32_t port_first, uint32_t port_last,
-        const struct entry_texts *texts, struct fail *fail)
-{
-    struct rule rule = { .kind = ABX_REQUEST_LISTEN,
-        .verdict = ABX_VERDICT_ALLOW,
-        .port_first = port_first,
-        .port_last = port_last };
-
-    if (check_ports(port_first, port_last, fail) < 0) {
-        return fail->status;
-    }
-    builder->layer->has_listen = true;
-    return add_rule(builder, &rule, texts, fail);
-}
-
-abx_status
-builder_add_socket(abx_policy_builder *builder, const char *path, const struct entry_texts *texts,
-        struct fail *fail)
-{
-    AUTO(freep) char *pattern = NULL;
-    struct rule rule = {
-        .kind = ABX_REQUEST_SOCKET, .verdict = ABX_VERDICT_ALLOW, .is_literal = true
-    };
-    abx_status r = ABX_OK;
-
-    if (path[0] == '@' && path[1] != '\0') {
-        pattern = strdup(path);
-        r = pattern == NULL ? fail_nomem(fail) : ABX_OK;
-    } else {
-        r = variable_path(
-                &builder->variables, path, texts->literal, &pattern, &rule.is_literal, fail);
-        if (r >= 0 && !rule.is_literal) {
-            r = wrong(fail, "'%s' is a pattern; sockets are named one by one", path);
-        }
-    }
-    if (r < 0) {
-        return r;
-    }
-    builder->layer->has_sockets = true;
-    rule.pattern = pattern;
-    return add_rule(builder, &rule, texts, fail);
 }
 
 static bool
@@ -431,7 +197,7 @@ builder_add_env(abx_policy_builder *builder, const char *name, const char *value
     const char *present = NULL;
 
     if (!is_word(name)) {
-        return wrong(fail, "'%s' cannot name an environment variable", name);
+        return fail_policy(fail, "'%s' cannot name an environment variable", name);
     }
     for (size_t i = 0; i < builder->env_set.count; i++) {
         const struct variable *set = vec_at(&builder->env_set, struct variable, i);
@@ -440,17 +206,17 @@ builder_add_env(abx_policy_builder *builder, const char *name, const char *value
     }
     if (value == NULL) {
         if (present != NULL) {
-            return wrong(fail, "'%s' is set; it cannot be passed too", name);
+            return fail_policy(fail, "'%s' is set; it cannot be passed too", name);
         }
         return is_passed(builder, name) ? ABX_OK : add_text(&builder->env_pass, name, fail);
     }
     if (is_passed(builder, name)) {
-        return wrong(fail, "'%s' is passed; it cannot be set too", name);
+        return fail_policy(fail, "'%s' is passed; it cannot be set too", name);
     }
     if (present != NULL) {
         return strcmp(present, value) == 0
                        ? ABX_OK
-                       : wrong(fail, "'%s' is set to '%s' already", name, present);
+                       : fail_policy(fail, "'%s' is set to '%s' already", name, present);
     }
     return add_variable(&builder->env_set, name, value, fail);
 }
@@ -490,17 +256,17 @@ builder_add_input(abx_policy_builder *builder, const char *from, const char *as,
         return fail->status;
     }
     if (!is_literal) {
-        return wrong(fail, "'%s' is a pattern; inputs are named one by one", from);
+        return fail_policy(fail, "'%s' is a pattern; inputs are named one by one", from);
     }
     if (as == NULL) {
         as = strrchr(path, '/') + 1;
     }
     if (!is_relative_name(as)) {
-        return wrong(fail, "'%s' cannot be a name below the inputs directory", as);
+        return fail_policy(fail, "'%s' cannot be a name below the inputs directory", as);
     }
     for (size_t i = 0; i < builder->inputs.count; i++) {
         if (strcmp(vec_at(&builder->inputs, struct policy_input, i)->as, as) == 0) {
-            return wrong(fail, "another input appears as '%s' already", as);
+            return fail_policy(fail, "another input appears as '%s' already", as);
         }
     }
     name = strdup(as);
@@ -522,7 +288,7 @@ builder_add_decoy(abx_policy_builder *builder, const char *path, struct fail *fa
         return fail->status;
     }
     return is_literal ? add_text(&builder->decoys, literal, fail)
-                      : wrong(fail, "'%s' is a pattern; decoys are named one by one", path);
+                      : fail_policy(fail, "'%s' is a pattern; decoys are named one by one", path);
 }
 
 abx_status
@@ -531,12 +297,12 @@ builder_add_protected(abx_policy_builder *builder, const char *name, struct fail
     struct vec *protect = &builder->layer->protect;
 
     if (strcspn(name, "*?[") != strlen(name)) {
-        wrong(fail, "'%s' is a pattern; protected names are literal", name);
+        fail_policy(fail, "'%s' is a pattern; protected names are literal", name);
         fail_remedy(fail, "put the pattern in filesystem.write.deny");
         return fail->status;
     }
     if (!is_relative_name(name)) {
-        wrong(fail, "'%s' is no name inside a writable root", name);
+        fail_policy(fail, "'%s' is no name inside a writable root", name);
         fail_remedy(fail, "put an absolute path in filesystem.write.deny");
         return fail->status;
     }
@@ -555,7 +321,7 @@ builder_set_limit(abx_policy_builder *builder, uint32_t limit, uint64_t value, s
         return fail_set(fail, ABX_ERR_INVALID, 0, "", "there is no limit %u", limit);
     }
     if (value == 0 || value > INT64_MAX) {
-        return wrong(
+        return fail_policy(
                 fail, "a limit goes from 1 to %lld; leave it out for none", (long long)INT64_MAX);
     }
     builder->layer->settings.limits[limit] = value;
@@ -572,7 +338,7 @@ builder_weaken(abx_policy_builder *builder, uint32_t what, const char *reason, s
         return fail_set(fail, ABX_ERR_INVALID, 0, "", "there is no weakening %u", what);
     }
     if (reason == NULL || strspn(reason, " \t") == strlen(reason)) {
-        wrong(fail, "weaken wants a reason that is not empty");
+        fail_policy(fail, "weaken wants a reason that is not empty");
         fail_remedy(fail, "say why this box may have a weaker boundary; it is audited");
         return fail->status;
     }

@@ -48,6 +48,9 @@ struct abx_policy_builder {
     struct fail fail; /* the first failure */
 };
 
+/* A wrong fact, without its place, which the caller knows. */
+#define fail_policy(fail, ...) fail_set(fail, ABX_ERR_POLICY, 0, "", __VA_ARGS__)
+
 /* What an entry says besides its name. */
 struct entry_texts {
     const char *id; /* never NULL */
