@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MODULE_DEPTH_MAX 8u /* of names with slashes, and of submodules in submodules */
+#define LISTED_MAX 10000u /* names in one git directory's worktrees and modules */
+
 static char *
 read_file(const struct host_view *host, const char *directory, const char *name)
 {
@@ -49,7 +52,7 @@ config_value(const struct host_view *host, const char *git_directory, const char
     AUTO(freep) char *text = NULL;
     char *rest;
 
-    if (path == NULL || host->look(host->data, path) != HOST_FILE ||
+    if (path == NULL || host->read_text == NULL || host->look(host->data, path) != HOST_FILE ||
             (text = host->read_text(host->data, path)) == NULL) {
         return NULL;
     }
@@ -131,36 +134,131 @@ add_rule(struct layer *layer, uint32_t kind, abx_verdict verdict, const char *pa
     return pattern == NULL ? fail_nomem(fail) : layer_add_rule(layer, &rule, fail);
 }
 
-/* `commondir` of the worktrees that exist: git writes it once, when it adds one (see gitdir.c). */
+/* ---- links that exist: git writes each once, in place, so they are guarded by name ---- */
+
+/* A walk through what a git directory holds. */
+struct guarding {
+    struct layer *layer;
+    const struct host_view *host;
+    struct fail *fail;
+    uint32_t n_left; /* names that may still be looked at */
+};
+
 static abx_status
-guard_worktrees(struct layer *layer, const struct host_view *host, const char *git_directory,
-        struct fail *fail)
+guard_link(struct guarding *guarding, const char *path)
 {
-    AUTO(freep) char *worktrees = path_join(git_directory, "worktrees");
+    return guarding->host->look(guarding->host->data, path) != HOST_FILE
+                   ? ABX_OK
+                   : add_rule(guarding->layer, RULE_GIT_LINK, ABX_VERDICT_DENY, path,
+                             guarding->fail);
+}
+
+/* The `.git` file at `path`, which may be relative to `directory`; NULL: there is none known. */
+static abx_status
+guard_back_link(struct guarding *guarding, const char *directory, const char *path)
+{
+    AUTO(freep) char *real = path == NULL ? NULL : follow(guarding->host, directory, path);
+
+    return real == NULL ? ABX_OK : guard_link(guarding, real);
+}
+
+typedef abx_status (*guard_fn)(struct guarding *guarding, const char *path, unsigned int depth);
+
+static abx_status
+guard_each(struct guarding *guarding, const char *directory, guard_fn fn, unsigned int depth)
+{
+    const struct host_view *host = guarding->host;
     struct vec names = VEC(char *);
-    abx_status r = worktrees == NULL ? fail_nomem(fail) : ABX_OK;
+    abx_status r = ABX_OK;
+    int listed = 0;
 
-    if (r == ABX_OK && host->look(host->data, worktrees) == HOST_DIRECTORY) {
-        int listed = host->list(host->data, worktrees, &names);
-
-        if (listed < 0) {
-            r = fail_set(
-                    fail, ABX_ERR_SETUP, -listed, "list:git", "'%s' cannot be listed", worktrees);
-        }
+    if (host->look(host->data, directory) == HOST_DIRECTORY) {
+        listed = host->list(host->data, directory, &names);
+    }
+    if (listed < 0 || names.count > guarding->n_left) {
+        r = fail_set(guarding->fail, ABX_ERR_SETUP, -listed, "list:git",
+                "'%s' cannot be listed, or holds too much", directory);
+    } else {
+        guarding->n_left -= (uint32_t)names.count;
     }
     for (size_t i = 0; i < names.count; i++) {
         AUTO(freep) char *name = *vec_at(&names, char *, i);
-        AUTO(freep) char *admin = path_join(worktrees, name);
-        AUTO(freep) char *link = admin == NULL ? NULL : path_join(admin, "commondir");
+        AUTO(freep) char *path = path_join(directory, name);
 
         if (r == ABX_OK) {
-            r = link == NULL ? fail_nomem(fail)
-                             : add_rule(layer, RULE_GIT_LINK, ABX_VERDICT_DENY, link, fail);
+            r = path == NULL ? fail_nomem(guarding->fail) : fn(guarding, path, depth);
         }
     }
     vec_done(&names);
     return r;
 }
+
+static abx_status
+guard_worktree(struct guarding *guarding, const char *admin, unsigned int depth)
+{
+    AUTO(freep) char *link = path_join(admin, "commondir");
+    AUTO(freep) char *back = read_file(guarding->host, admin, "gitdir");
+
+    if (link == NULL) {
+        return fail_nomem(guarding->fail);
+    }
+    if (guard_link(guarding, link) < 0) {
+        return guarding->fail->status;
+    }
+    return guard_back_link(guarding, admin, back);
+}
+
+static abx_status guard_git_directory(
+        struct guarding *guarding, const char *git_directory, unsigned int depth);
+
+/* A submodule's git directory, or a part of its name. */
+static abx_status
+guard_module(struct guarding *guarding, const char *path, unsigned int depth)
+{
+    AUTO(freep) char *head = path_join(path, "HEAD");
+    AUTO(freep) char *worktree = NULL;
+    AUTO(freep) char *back = NULL;
+
+    if (head == NULL) {
+        return fail_nomem(guarding->fail);
+    }
+    if (guarding->host->look(guarding->host->data, head) != HOST_FILE) {
+        return depth >= MODULE_DEPTH_MAX ? ABX_OK
+                                         : guard_each(guarding, path, guard_module, depth + 1);
+    }
+    worktree = config_value(guarding->host, path, "worktree");
+    back = worktree == NULL ? NULL : path_join(worktree, ".git");
+    if (guard_back_link(guarding, path, back) < 0) {
+        return guarding->fail->status;
+    }
+    return guard_git_directory(guarding, path, depth + 1);
+}
+
+static abx_status
+guard_git_directory(struct guarding *guarding, const char *git_directory, unsigned int depth)
+{
+    AUTO(freep) char *worktrees = path_join(git_directory, "worktrees");
+    AUTO(freep) char *modules = path_join(git_directory, "modules");
+
+    if (worktrees == NULL || modules == NULL) {
+        return fail_nomem(guarding->fail);
+    }
+    if (guard_each(guarding, worktrees, guard_worktree, depth) < 0) {
+        return guarding->fail->status;
+    }
+    return depth >= MODULE_DEPTH_MAX ? ABX_OK : guard_each(guarding, modules, guard_module, depth);
+}
+
+static abx_status
+guard_links(struct layer *layer, const struct host_view *host, const char *git_directory,
+        struct fail *fail)
+{
+    struct guarding guarding = { .layer = layer, .host = host, .fail = fail, .n_left = LISTED_MAX };
+
+    return guard_git_directory(&guarding, git_directory, 0);
+}
+
+/* ---- roots ---- */
 
 static abx_status
 open_linked(struct layer *layer, const struct host_view *host, const char *root, const char *target,
@@ -180,7 +278,7 @@ open_linked(struct layer *layer, const struct host_view *host, const char *root,
             add_rule(layer, RULE_GIT_ROOT, ABX_VERDICT_DENY, common, fail) < 0) {
         return fail->status;
     }
-    return guard_worktrees(layer, host, common, fail);
+    return guard_links(layer, host, common, fail);
 }
 
 static abx_status
@@ -200,8 +298,7 @@ add_for_root(struct layer *layer, const struct host_view *host, const char *root
                                                  : ABX_OK;
     }
     git_directory = host->real_path(host->data, dot_git);
-    return git_directory == NULL ? fail_nomem(fail)
-                                 : guard_worktrees(layer, host, git_directory, fail);
+    return git_directory == NULL ? fail_nomem(fail) : guard_links(layer, host, git_directory, fail);
 }
 
 abx_status
