@@ -79,6 +79,7 @@ suits(abx_box *box, const struct wanted *wanted, const char *path)
         .kind = wanted->access == ABX_ACCESS_EXEC ? ABX_REQUEST_EXEC : ABX_REQUEST_PATH,
         .access = wanted->access,
         .target = path,
+        .verb = "open",
     };
     struct ruling ruling;
 
