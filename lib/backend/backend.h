@@ -26,6 +26,7 @@ struct act {
     const char *verb; /* "open", "rename", "unlink", "connect", ... */
     int content; /* descriptor of the file that would stand at target after a rename, else -1 */
     bool *judged; /* set to true where the content decides; or NULL */
+    bool quiet; /* only the verdict: no event, and no question (no ticket) where it is ASK */
 };
 
 struct exit_status {

@@ -248,6 +248,24 @@ call_decide(struct call *call, const struct act *act, int object)
     return verdict;
 }
 
+abx_verdict
+call_look(struct call *call, uint32_t access, const char *path)
+{
+    const struct broker *broker = call->boundary->broker;
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = access,
+        .target = path,
+        .verb = "rename",
+        .content = -1,
+        .quiet = true,
+    };
+    uint64_t unused = 0;
+
+    return broker->decide(broker->data, &subject, &act, &unused);
+}
+
 void
 call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
         const char *reason, const char *alternative)

@@ -79,6 +79,8 @@ void call_done(struct call *call); /* closes and frees what it owns */
 /* The broker's verdict.  `object`: an O_PATH descriptor of what the act is about (lent), or -1; on
  * ASK it is remembered, and an ALLOW counts for the same object only. */
 abx_verdict call_decide(struct call *call, const struct act *act, int object);
+/* The verdict on a path, without an event or a question. */
+abx_verdict call_look(struct call *call, uint32_t access, const char *path);
 /* `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE. */
 void call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
         const char *reason, const char *alternative);

@@ -98,12 +98,21 @@ is_directory(const struct resolved *resolved)
 
 /* Directories that are renamed, on either side, carry no protected name away or in. */
 static bool
-carries_guards(struct call *call, const struct move *move)
+carries_guards(struct call *call, struct move *move)
 {
     const struct plan *plan = call->boundary->plan;
 
-    return (is_directory(&move->from) || is_directory(&move->to)) &&
-           (plan_guards_names(plan, move->from.path) || plan_guards_names(plan, move->to.path));
+    if (!is_directory(&move->from) && !is_directory(&move->to)) {
+        return false;
+    }
+    if (plan_guards_names(plan, move->from.path) || plan_guards_names(plan, move->to.path)) {
+        return true;
+    }
+    return plan->guard_patterns &&
+           ((is_directory(&move->from) &&
+                    !move_keeps_protection(call, &move->from, move->to.path)) ||
+                   ((move->flags & RENAME_EXCHANGE) != 0 && is_directory(&move->to) &&
+                           !move_keeps_protection(call, &move->to, move->from.path)));
 }
 
 static enum course

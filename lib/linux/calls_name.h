@@ -5,6 +5,9 @@
 
 #include "linux/course.h"
 
+/* Whether everything in the directory is as protected below `to` as where it is.  Blocks; workers
+ * only. */
+bool move_keeps_protection(struct call *call, struct resolved *from, const char *to);
 /* rename and link. */
 enum call_result calls_move(struct call *call);
 /* A directory came to stand in a guarded one: what is in it may be written directly, if nothing in

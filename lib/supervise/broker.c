@@ -103,6 +103,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     if (is_liftable(box, &ruling) && is_granted(box, &request, subject->command)) {
         return ABX_VERDICT_ALLOW;
     }
+    if (act->quiet) {
+        return ruling.verdict;
+    }
     if (ruling.verdict == ABX_VERDICT_ASK) {
         return ask(box, subject, act, &ruling, ret_ticket);
     }

@@ -168,6 +168,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     struct notify_box *box = data;
     abx_verdict verdict = verdict_of(box, act->target);
 
+    if (act->quiet) {
+        return verdict;
+    }
     if (verdict == ABX_VERDICT_DENY && act->content >= 0) {
         char text[8] = "";
 
@@ -226,6 +229,12 @@ add_place(struct notify_box *box, const char *root, const char *name, abx_verdic
     };
 }
 
+static int
+compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 void
 notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_patterns)
 {
@@ -258,6 +267,7 @@ notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_
             *(char **)vec_add(&box->plan.guards) = strdup(path);
         }
     }
+    qsort(box->plan.guards.data, box->plan.guards.count, sizeof(char *), compare_text);
     box->plan.read_patterns = read_patterns;
     box->plan.capabilities = (struct capabilities){
         .user_namespace = true,

@@ -21,7 +21,8 @@
 
 static const struct rule_row rules[] = { { "", ABX_VERDICT_ALLOW },
     { "/.bashrc", ABX_VERDICT_DENY }, { "/git/config", ABX_VERDICT_DENY },
-    { "/asked", ABX_VERDICT_ASK }, { NULL, 0 } };
+    { "/asked", ABX_VERDICT_ASK }, { "/secrets/key", ABX_VERDICT_DENY },
+    { "/empty/key", ABX_VERDICT_DENY }, { NULL, 0 } };
 
 static struct notify_box box;
 
@@ -175,6 +176,37 @@ START_TEST(a_denied_write_is_EACCES_and_an_event)
     ck_assert(notify_box_denied(&box, "/etc/new-file"));
     ck_assert(notify_box_denied(&box, "/etc/passwd"));
     ck_assert(notify_box_has(&box, ".bashrc", NULL));
+}
+END_TEST
+
+static int
+move_protected(struct notify_box *b)
+{
+    EXPECT(mkdir("dir", 0700) == 0 && put("dir/x", "", 0) == 0);
+    EXPECT(rename("dir", "dir2") == 0);
+    EXPECT(FAILS(rename("secrets", "free3"), EACCES));
+    EXPECT(mkdir("bad", 0700) == 0 && put("bad/key", "", 0) == 0 && rmdir("empty") == 0);
+    EXPECT(FAILS(rename("bad", "empty"), EACCES));
+    return 0;
+}
+
+START_TEST(a_directory_with_something_that_a_pattern_protects_keeps_its_name)
+{
+    char path[128];
+    size_t n_guards;
+
+    box.plan.guard_patterns = true;
+    n_guards = box.plan.guards.count;
+    box.plan.guards.count = 0; /* as patterns: known to the broker only */
+    for (const char *const *name = (const char *const[]){ "secrets", "empty", NULL }; *name != NULL;
+            name++) {
+        snprintf(path, sizeof path, "%s/%s", box.workspace, *name);
+        ck_assert(mkdir(path, 0755) == 0);
+    }
+    notify_box_write(&box, "secrets/key", "x");
+    ck_assert_int_eq(notify_box_run(&box, move_protected), 0);
+    box.plan.guards.count = n_guards;
+    ck_assert(notify_box_has(&box, "secrets/key", "x"));
 }
 END_TEST
 
@@ -760,6 +792,7 @@ make_suite(void)
     tcase_add_test(tcase, a_guarded_place_is_written_on_behalf);
     tcase_add_test(tcase, a_denied_write_is_EACCES_and_an_event);
     tcase_add_test(tcase, a_rename_between_two_writable_trees_works);
+    tcase_add_test(tcase, a_directory_with_something_that_a_pattern_protects_keeps_its_name);
     tcase_add_test(tcase, content_that_takes_a_protected_name_cannot_be_changed_afterwards);
     tcase_add_test(tcase, a_link_gives_no_protected_file_another_name);
     tcase_add_test(tcase, a_link_gives_no_protected_file_another_name_where_patterns_apply);
