@@ -83,7 +83,7 @@ name_made_directory(struct call *call, const char *path)
 
     /* Should it fail, the directory stays read-only in the box: then its names are made on behalf
      * too. */
-    if (plan->capabilities.mount_namespace && !plan_guards(plan, path)) {
+    if (plan_has_mounts(plan) && !plan_guards(plan, path)) {
         boundary_bind(call->boundary, path);
     }
 }

@@ -78,8 +78,7 @@ course_failed(struct call *call, struct resolved *resolved, int error, const cha
         return fail_on_the_way(call, resolved, verb);
     default:
         /* The kernel fails in the same way, and where it does not the mounts confine it. */
-        return call->boundary->plan->capabilities.mount_namespace ? CALL_CONTINUE
-                                                                  : call_fail(call, -error);
+        return plan_has_mounts(call->boundary->plan) ? CALL_CONTINUE : call_fail(call, -error);
     }
 }
 

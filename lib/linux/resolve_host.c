@@ -24,7 +24,7 @@ resolve_is_writable(const struct call *call, int fd)
 {
     struct statfs fs;
 
-    return call->boundary->plan->capabilities.mount_namespace && fstatfs(fd, &fs) == 0 &&
+    return plan_has_mounts(call->boundary->plan) && fstatfs(fd, &fs) == 0 &&
            (fs.f_flags & ST_RDONLY) == 0;
 }
 
