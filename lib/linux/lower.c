@@ -145,8 +145,9 @@ lower_filter(struct lowering *lowering, struct fail *fail)
     const struct capabilities *found = &lowering->plan->capabilities;
 
     if (found->seccomp_notify) {
-        lowering->program.filter_flags =
-                WIRE_FILTER_NOTIFY | (found->seccomp_killable ? WIRE_FILTER_KILLABLE : 0);
+        lowering->program.filter_flags = WIRE_FILTER_NOTIFY |
+                                         (found->seccomp_killable ? WIRE_FILTER_KILLABLE : 0) |
+                                         (found->net_namespace ? 0 : WIRE_FILTER_SENDMSG);
     }
     vec_done(&lowering->program.filter);
     return filter_build(lowering->plan, &lowering->program.filter, fail);

@@ -105,12 +105,11 @@ allow_tree(struct lowering *lowering, const char *path, uint64_t rights)
 static void
 allow_devices(struct lowering *lowering)
 {
-    static const char *const nodes[] = { "/dev/full", "/dev/null", "/dev/ptmx", "/dev/random",
-        "/dev/tty", "/dev/urandom", "/dev/zero" };
+    for (size_t i = 0; plan_devices[i] != NULL; i++) {
+        const enum host_kind kind = lowering->host->look(lowering->host->data, plan_devices[i]);
 
-    for (size_t i = 0; i < N_ELEMENTS(nodes); i++) {
-        if (lowering->host->look(lowering->host->data, nodes[i]) == HOST_OTHER) {
-            landlock_allow(lowering, nodes[i], false, FS_READ | FS_WRITE | FS_IOCTL_DEV);
+        if (kind == HOST_OTHER) {
+            landlock_allow(lowering, plan_devices[i], false, FS_READ | FS_WRITE | FS_IOCTL_DEV);
         }
     }
     if (lowering->host->look(lowering->host->data, "/dev/pts") == HOST_DIRECTORY) {

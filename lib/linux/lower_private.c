@@ -25,8 +25,6 @@ look(const struct lowering *lowering, const char *path)
 static void
 lower_dev(struct lowering *lowering)
 {
-    static const char *const nodes[] = { "/dev/full", "/dev/null", "/dev/random", "/dev/tty",
-        "/dev/urandom", "/dev/zero" };
     static const struct {
         const char *path, *target;
     } links[] = {
@@ -38,9 +36,10 @@ lower_dev(struct lowering *lowering)
     };
 
     lower_at(lowering, OP_TMPFS, NULL, "/dev", 0755, 0, 0);
-    for (size_t i = 0; i < N_ELEMENTS(nodes); i++) {
-        if (look(lowering, nodes[i]) == HOST_OTHER) {
-            lower_at(lowering, OP_DEVICE, nodes[i], nodes[i], 0, 0, 0);
+    for (size_t i = 0; plan_devices[i] != NULL; i++) {
+        if (strcmp(plan_devices[i], "/dev/ptmx") != 0 &&
+                look(lowering, plan_devices[i]) == HOST_OTHER) {
+            lower_at(lowering, OP_DEVICE, plan_devices[i], plan_devices[i], 0, 0, 0);
         }
     }
     for (size_t i = 0; i < N_ELEMENTS(links); i++) {

@@ -130,8 +130,6 @@ static bool
 shows_in_private(const struct compiler *compiler, const struct private_place *own, const char *path,
         const struct place *view)
 {
-    static const char *const own_devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-        "/dev/urandom", "/dev/tty", "/dev/ptmx" };
     AUTO(freep) char *parent = path_parent(path);
     struct ruling ruling;
 
@@ -141,8 +139,8 @@ shows_in_private(const struct compiler *compiler, const struct private_place *ow
     if (own->kind == PRIVATE_PROC) {
         return view->read != ABX_VERDICT_ALLOW;
     }
-    for (size_t i = 0; i < N_ELEMENTS(own_devices); i++) {
-        if (strcmp(path, own_devices[i]) == 0) {
+    for (size_t i = 0; plan_devices[i] != NULL; i++) {
+        if (strcmp(path, plan_devices[i]) == 0) {
             return false;
         }
     }

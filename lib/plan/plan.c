@@ -124,6 +124,20 @@ plan_guards_names(const struct plan *plan, const char *directory)
            path_is_below(*vec_at(&plan->guards, char *, low), directory);
 }
 
+const char *const plan_devices[] = { "/dev/full", "/dev/null", "/dev/ptmx", "/dev/random",
+    "/dev/tty", "/dev/urandom", "/dev/zero", NULL };
+
+static bool
+is_device(const char *path)
+{
+    for (size_t i = 0; plan_devices[i] != NULL; i++) {
+        if (strcmp(plan_devices[i], path) == 0) {
+            return true;
+        }
+    }
+    return path_is_below(path, "/dev/pts");
+}
+
 bool
 plan_guards(const struct plan *plan, const char *directory)
 {
@@ -135,6 +149,9 @@ plan_is_private(const struct plan *plan, const char *path)
 {
     const struct place *place = plan_place_of(plan, path);
 
+    if (!plan_has_mounts(plan)) {
+        return is_device(path);
+    }
     for (size_t i = plan->privates.count; i > 0; i--) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i - 1);
 

@@ -95,8 +95,11 @@ bool plan_guards(const struct plan *plan, const char *directory);
 bool plan_guards_names(const struct plan *plan, const char *directory);
 /* Whether git takes the path for something that is not free (policy/gitdir.h). */
 bool plan_guards_git_file(const struct plan *plan, const char *path);
+/* The devices that every box has; NULL-terminated. */
+extern const char *const plan_devices[];
 /* Whether the path lies in a private place: the box's own, the host has another thing there.
- * A place bound inside a private one (a workspace below /tmp) is not private. */
+ * A place bound inside a private one (a workspace below /tmp) is not private.  Without mounts
+ * nothing is but the devices that every box has. */
 bool plan_is_private(const struct plan *plan, const char *path);
 
 #endif

@@ -12,6 +12,7 @@
 
 #define FILTER_MAX 4096u /* BPF_MAXINSNS */
 #define FILTER_INSTRUCTION 8u
+#define FILTER_FLAGS (WIRE_FILTER_NOTIFY | WIRE_FILTER_KILLABLE | WIRE_FILTER_SENDMSG)
 #define RESOURCES 16u /* RLIM_NLIMITS */
 
 #define MOUNTS STAGE_MOUNTS, STAGE_MOUNTS
@@ -39,8 +40,8 @@ static const struct op_rule op_rules[] = {
     [OP_FUSE] = { "fuse", MOUNTS, OPF_OPTIONAL, FIELD_NONE, FIELD_TARGET, FIELD_NONE, FIELD_NONE },
     [OP_DEVICE] = { "device", MOUNTS, OPF_OPTIONAL, FIELD_PATH, FIELD_TARGET, FIELD_NONE,
             FIELD_NONE },
-    [OP_OPEN_TREE] = { "open-tree", MOUNTS, OPF_RECURSIVE | OPF_FROM_BOX, FIELD_PATH, FIELD_NONE, FIELD_SLOT,
-            FIELD_NONE },
+    [OP_OPEN_TREE] = { "open-tree", MOUNTS, OPF_RECURSIVE | OPF_FROM_BOX, FIELD_PATH, FIELD_NONE,
+            FIELD_SLOT, FIELD_NONE },
     [OP_ATTACH] = { "attach", MOUNTS, 0, FIELD_NONE, FIELD_TARGET, FIELD_SLOT, FIELD_ATTRIBUTES },
     [OP_PIVOT] = { "pivot", STAGE_PIVOT, STAGE_PIVOT, 0, FIELD_NONE, FIELD_ROOT_PATH, FIELD_NONE,
             FIELD_NONE },
@@ -125,9 +126,9 @@ verify_header(struct reader *reader, struct fail *fail)
             !is_inside(reader->size, header->filter, header->filter_count, FILTER_INSTRUCTION)) {
         return refuse(reader, "the filter is outside", fail);
     }
-    if ((header->filter_flags & ~(uint32_t)(WIRE_FILTER_NOTIFY | WIRE_FILTER_KILLABLE)) != 0 ||
+    if ((header->filter_flags & ~(uint32_t)FILTER_FLAGS) != 0 ||
             (header->filter_flags != 0 && header->filter_count == 0) ||
-            header->filter_flags == WIRE_FILTER_KILLABLE) {
+            (header->filter_flags != 0 && (header->filter_flags & WIRE_FILTER_NOTIFY) == 0)) {
         return refuse(reader, "the filter's flags are wrong", fail);
     }
     return ABX_OK;

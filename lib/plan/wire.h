@@ -30,7 +30,11 @@ struct wire_program {
     uint32_t filter_flags; /* WIRE_FILTER_* */
     uint32_t reserved[2];
 };
-enum { WIRE_FILTER_NOTIFY = 1, WIRE_FILTER_KILLABLE = 2 };
+enum {
+    WIRE_FILTER_NOTIFY = 1,
+    WIRE_FILTER_KILLABLE = 2,
+    WIRE_FILTER_SENDMSG = 4 /* sendmsg is notified too: the listener is sent by a task without the filter */
+};
 
 /* Strings are offsets into the string area.  `step` is a string, "<verb>:<object>". */
 struct wire_op {

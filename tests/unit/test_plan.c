@@ -41,9 +41,10 @@ add_private(struct plan *plan, const char *path, enum private_kind kind)
 static struct plan
 make_plan(void)
 {
-    struct plan plan = {
-        .places = VEC(struct place), .privates = VEC(struct private_place), .guards = VEC(char *)
-    };
+    struct plan plan = { .places = VEC(struct place),
+        .privates = VEC(struct private_place),
+        .guards = VEC(char *),
+        .capabilities = { .user_namespace = true, .mount_namespace = true } };
 
     add_place(&plan, "/", ABX_VERDICT_DENY);
     add_place(&plan, "/tmp/ws", ABX_VERDICT_ALLOW);
@@ -110,6 +111,19 @@ START_TEST(what_is_bound_into_a_private_place_is_not_private)
 
     ck_assert_msg(plan_is_private(&plan, path) == private_cases[_i].is_private, "%s", path);
     ck_assert_str_eq(plan_place_of(&plan, path)->path, private_cases[_i].place);
+    plan_done(&plan);
+}
+END_TEST
+
+START_TEST(without_mounts_only_devices_are_private)
+{
+    struct plan plan = make_plan();
+
+    plan.capabilities = (struct capabilities){ 0 };
+    ck_assert(!plan_is_private(&plan, "/tmp/x"));
+    ck_assert(plan_is_private(&plan, "/dev/null"));
+    ck_assert(plan_is_private(&plan, "/dev/pts/3"));
+    ck_assert(!plan_is_private(&plan, "/dev/sda"));
     plan_done(&plan);
 }
 END_TEST
@@ -249,6 +263,7 @@ make_suite(void)
             tcase, what_is_bound_into_a_private_place_is_not_private, 0, N_ELEMENTS(private_cases));
     tcase_add_loop_test(tcase, the_rung_is_the_weakest_that_something_missing_leads_to, 0,
             N_ELEMENTS(rung_cases));
+    tcase_add_test(tcase, without_mounts_only_devices_are_private);
     tcase_add_test(tcase, the_probe_is_lowered_by_the_environment_and_never_raised);
     tcase_add_test(tcase, the_host_view_resolves_links_and_keeps_what_is_missing);
     tcase_add_test(tcase, a_script_brings_its_interpreters_and_a_program_its_loader);

@@ -9,7 +9,9 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/resource.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/wait.h>
 
 #define DEFAULT_PATH "/usr/bin:/bin"
 
@@ -176,7 +178,43 @@ drop_rights(const struct child *child)
     }
 }
 
-/* The filter lets sendmsg pass without asking, or the listener could never reach who answers. */
+/* A task that has the descriptors, and not the filter: it sends the listener whose number is
+ * written to *ret_pipe. */
+static int
+start_messenger(const struct child *child, const struct wire_message *message, int *ret_pipe)
+{
+    int pipe[2];
+    int listener = -1;
+    int pid;
+
+    child_try(child, START_LISTENER, SYS(pipe2, pipe, O_CLOEXEC, 0, 0, 0, 0));
+    pid = child_try(child, START_LISTENER, SYS(clone, CLONE_FILES, 0, 0, 0, 0, 0));
+    if (pid == 0) {
+        sys_prctl(PR_SET_PDEATHSIG, SYS_SIGKILL, 0);
+        init_exit(sys_read(pipe[0], &listener, sizeof listener) == sizeof listener &&
+                                  listener >= 0 &&
+                                  init_send(child->init->control, message, listener) == 0
+                          ? 0
+                          : 1);
+    }
+    *ret_pipe = pipe[1];
+    return pid;
+}
+
+static int
+wait_for_messenger(int pid)
+{
+    int status = 0;
+    long r;
+
+    do {
+        r = SYS(wait4, pid, &status, __WALL, 0, 0, 0);
+    } while (r == -EINTR);
+    return r < 0 ? (int)r : status == 0 ? 0 : -EPIPE;
+}
+
+/* The listener must reach who answers before anything is asked, so where the filter asks about
+ * sendmsg another task sends it. */
 static void
 set_filter(const struct child *child)
 {
@@ -184,7 +222,10 @@ set_filter(const struct child *child)
     const struct wire_message message = { .kind = WIRE_LISTENER, .id = child->message->wire.id };
     const struct sock_fprog program = { .len = (unsigned short)header->filter_count,
         .filter = (struct sock_filter *)(unsigned long)(child->init->program + header->filter) };
+    const bool needs_messenger = (header->filter_flags & WIRE_FILTER_SENDMSG) != 0;
     unsigned flags = 0;
+    int messenger = -1;
+    int pipe = -1;
     int listener;
 
     if (header->filter_count == 0) {
@@ -196,10 +237,18 @@ set_filter(const struct child *child)
     if ((header->filter_flags & WIRE_FILTER_KILLABLE) != 0) {
         flags |= SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     }
-    listener = child_try(
-            child, START_SECCOMP, SYS(seccomp, SECCOMP_SET_MODE_FILTER, flags, &program, 0, 0, 0));
+    if (needs_messenger) {
+        messenger = start_messenger(child, &message, &pipe);
+    }
+    listener = (int)SYS(seccomp, SECCOMP_SET_MODE_FILTER, flags, &program, 0, 0, 0);
+    if (needs_messenger) {
+        sys_write(pipe, &listener, sizeof listener);
+    }
+    child_try(child, START_SECCOMP, listener);
     if ((flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0) {
-        child_try(child, START_LISTENER, init_send(child->init->control, &message, listener));
+        child_try(child, START_LISTENER,
+                needs_messenger ? wait_for_messenger(messenger)
+                                : init_send(child->init->control, &message, listener));
         sys_close(listener);
     }
 }
