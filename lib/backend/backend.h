@@ -24,7 +24,8 @@ struct act {
     const char *target; /* real absolute path, host name or address, name of a system call */
     const char *asked; /* as the program spelled it, or NULL if the same */
     const char *verb; /* "open", "rename", "unlink", "connect", ... */
-    int content; /* descriptor of the file that would stand at target after a rename, else -1 */
+    int content; /* descriptor of what would stand at target after a rename, which nobody
+                    else can write to; else -1 */
     bool *judged; /* set to true where the content decides; or NULL */
     bool quiet; /* only the verdict: no event, and no question (no ticket) where it is ASK */
 };
@@ -89,7 +90,8 @@ struct backend {
             struct fail *fail);
     /* To the process group of the command's leader; 9 to all that it started. */
     abx_status (*signal)(struct boundary *boundary, uint64_t command, int32_t signal);
-    /* Held calls of this ticket go on (ALLOW) or fail with EACCES (DENY).  Any thread. */
+    /* Held calls of this ticket go on (ALLOW) or fail with EACCES (DENY).  Any thread that holds no
+     * lock; may come before the `decide` that said ASK has returned. */
     void (*answer)(struct boundary *boundary, uint64_t ticket, abx_verdict verdict);
     /* JSON array for the receipt: {"mechanism","state","detail"} per layer.  Caller frees. */
     char *(*receipt)(struct boundary *boundary);

@@ -524,22 +524,14 @@ deliver(void *data)
     if (answer->boundary->mask != NULL) {
         mask_answer(answer->boundary->mask, answer->ticket, answer->verdict);
     }
-    free(answer);
 }
 
-/* Not waited for: the caller may hold a lock that the loop's thread wants.  Close comes later in
- * the same queue, so the boundary still stands.  Without memory the question runs into its
- * deadline. */
+/* Waits for the loop's thread, so that no answer is lost for want of memory: the question is over
+ * for the broker already.  The caller holds no lock. */
 void
 boundary_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict)
 {
-    struct answer *answer = malloc(sizeof *answer);
+    struct answer answer = { .boundary = boundary, .ticket = ticket, .verdict = verdict };
 
-    if (answer == NULL) {
-        return;
-    }
-    *answer = (struct answer){ .boundary = boundary, .ticket = ticket, .verdict = verdict };
-    if (!loop_post(boundary->loop, deliver, answer)) {
-        free(answer);
-    }
+    loop_call(boundary->loop, deliver, &answer);
 }
