@@ -70,7 +70,9 @@ lower_pid_max(struct lowering *lowering)
 static void
 lower_proc(struct lowering *lowering)
 {
-    static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys" };
+    /* Process 1 is init: kernel uid 0 owns what /proc shows of it. */
+    static const char *const read_only[] = { "/proc/1", "/proc/bus", "/proc/fs", "/proc/irq",
+        "/proc/sys" };
     static const char *const covered[] = { "/proc/acpi", "/proc/asound", "/proc/kcore",
         "/proc/key-users", "/proc/keys", "/proc/kmsg", "/proc/kpagecgroup", "/proc/kpagecount",
         "/proc/kpageflags", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",

@@ -396,9 +396,10 @@ refuse_socket(struct call *call, const char *name)
                                  : "only TCP and UDP are given to a box",
                 type == SOCK_RAW ? "use TCP or UDP; ping has no way out" : "use TCP or UDP");
     case AF_PACKET:
+        return call_refuse(call, name, "packet sockets (AF_PACKET) are not given to a box", NULL);
     case AF_VSOCK:
-        return call_refuse(
-                call, name, "sockets below or beside the network are not given to a box", NULL);
+        return call_refuse(call, name,
+                "sockets to the machine's host (AF_VSOCK, vsock) are not given to a box", NULL);
     default:
         /* Programs try what there is: they know this answer. */
         call_refuse(call, name, "this family of sockets is not given to a box", NULL);
