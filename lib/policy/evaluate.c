@@ -24,7 +24,7 @@ static const struct {
             "set plain keys with 'git config'; others the user sets outside the box" },
     [GIT_ATTRIBUTES] = { "protect:.git/info/attributes", "git attributes can run filter programs",
             "use a .gitattributes file in the workspace" },
-    [GIT_LINK] = { "protect:.git/commondir", "this file sends git to another directory",
+    [GIT_LINK] = { "protect:.git", "this file sends git to another directory",
             "let the user change it outside the box" },
 };
 
