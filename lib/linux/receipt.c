@@ -58,6 +58,7 @@ broker(struct str *out, const struct boundary *boundary)
     layer(out, "denied reads", has->fuse && boundary->mask != NULL ? "on" : "unused",
             plan->read_patterns      ? "every open is decided by name"
             : boundary->mask != NULL ? "masked by a served file system"
+            : plan->silent_reads     ? "covered by something empty, without events"
                                      : "nothing is masked");
 }
 
