@@ -12,7 +12,7 @@
 #include <sys/mount.h>
 
 #define OWN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
-#define PID_MAX_LEAST 301u /* the kernel takes no less */
+#define RESERVED_PIDS 300u /* the kernel's */
 
 static enum host_kind
 look(const struct lowering *lowering, const char *path)
@@ -52,19 +52,21 @@ lower_dev(struct lowering *lowering)
 /* ---- /proc and /sys ---- */
 
 /* kernel.pid_max belongs to the pid namespace since Linux 6.14; before, the file is not the box's
- * to write. */
+ * to write.  Numbers below the reserved ones are given once and never again, so those come on top;
+ * and are passed over at once, so that there are as many processes as the limit says. */
 static void
 lower_pid_max(struct lowering *lowering)
 {
     uint64_t processes = lowering->plan->limits[ABX_LIMIT_PROCESSES];
     char text[24];
 
-    if (processes == 0 || processes > (1u << 22)) {
+    if (processes == 0 || processes > (1u << 22) - RESERVED_PIDS) {
         return;
     }
-    snprintf(text, sizeof text, "%" PRIu64 "\n",
-            processes + 1 < PID_MAX_LEAST ? PID_MAX_LEAST : processes + 1);
+    snprintf(text, sizeof text, "%" PRIu64 "\n", processes + RESERVED_PIDS);
     lower_at(lowering, OP_WRITE, text, "/proc/sys/kernel/pid_max", 0, 0, OPF_OPTIONAL);
+    snprintf(text, sizeof text, "%u\n", RESERVED_PIDS);
+    lower_at(lowering, OP_WRITE, text, "/proc/sys/kernel/ns_last_pid", 0, 0, OPF_OPTIONAL);
 }
 
 static void

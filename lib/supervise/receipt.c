@@ -66,7 +66,8 @@ add_weaker(struct str *out, const abx_box *box)
         { settings->silent_reads, "silent reads",
                 "denied reads make no events: the policy says so" },
         { !can->cgroup, "no delegated cgroup",
-                "limits hold for each process, not for the whole box" },
+                "the memory limit holds for what each process has of its own, not for the whole "
+                "box" },
         { settings->weaken_nested_namespaces, "nested namespaces", "the policy weakens it" },
         { settings->weaken_best_effort, "best effort", "the policy weakens it" },
     };

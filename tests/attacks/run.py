@@ -40,7 +40,7 @@ B=/var/tmp/k
 /usr/bin/python3 $LIB/kit.py setup $B $KITUSER
 set +e
 $AS /usr/bin/python3 $LIB/kit.py launch $B -- $LIB/agentbox run --policy $LIB/policy.json --workspace $B/ws --cwd $B/ws --var base=$B \
-    --events $B/ws.events -- /usr/bin/python3 $B/bin/kit.py attack $B $MORE > $LIB/out.jsonl 2> $LIB/err </dev/null
+    --events $B/ws.events -- /usr/bin/python3 $B/bin/kit.py attack $B --limits $LIMITS $MORE > $LIB/out.jsonl 2> $LIB/err </dev/null
 echo "launcher: $?" >> $LIB/err
 /usr/bin/python3 $LIB/kit.py post $B --log $LIB/events >> $LIB/out.jsonl
 /usr/bin/python3 $LIB/kit.py teardown $B
@@ -50,8 +50,9 @@ POLICY = {
     "filesystem": {"read": {"allow": ["/"], "deny": ["${base}/secret", "**/.env"]}, "write": {"allow": ["${base}/ws", "/tmp"]},
                    "protect": {"add": [".git/hooks", ".git/config"]}},
     "environment": {"pass": ["PATH", "LANG", "TERM"]},
-    "limits": {"processes": 512, "memory": 4294967296},
+    "limits": {"processes": 150, "memory": 512 << 20, "file_size": 256 << 20},
 }
+LIMITS = "procs=150,mem_mb=512,file_mb=256"  # the same, as the kit wants them
 
 
 def exceptions():
@@ -90,7 +91,7 @@ def main():
         json.dump(POLICY, file)
     user = options.user == "user"
     environment = dict(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LIB=library, HOME="/var/tmp", LANG="C.UTF-8",
-                       TERM="xterm", LD_LIBRARY_PATH=library, KITUSER="--user abxt" if user else "",
+                       TERM="xterm", LIMITS=LIMITS, LD_LIBRARY_PATH=library, KITUSER="--user abxt" if user else "",
                        AS=f"setpriv --reuid={UID} --regid={UID} --clear-groups" if user else "",
                        MORE=f"--id {options.id}" if options.id else "", PYTHONDONTWRITEBYTECODE="1")
     with open(library + "/world.sh", "w") as file:

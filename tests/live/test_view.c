@@ -140,6 +140,14 @@ static const struct view_case {
             "cat /task/in/k /task/in/d/src/a; echo x > /task/in/k || echo refused; ls /usr/bin/env",
             "kept\nsource\nsh: 1: cannot create /task/in/k: Permission "
             "denied\nrefused\n/usr/bin/env\n" },
+    { "as many processes as the policy says, at a time", WORKSPACE,
+            "{\"version\": 1, \"extends\": \"read-only\", \"limits\": {\"processes\": 20}}",
+            "i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done; echo lived; (for i in 1 2 3 4 5 "
+            "6 7 "
+            "8 9 10 11 12 13 14 15 16 17 18 19 20 21; do sleep 2 & done; echo all) 2>&1 | sed "
+            "'s/.*: "
+            "//'",
+            "lived\nCannot fork\n" },
     { "the processes of the box only", WORKSPACE, "{\"version\": 1, \"extends\": \"read-only\"}",
             "ls /proc | grep -c '^[0-9]'; cat /proc/1/environ; echo 1 > "
             "/proc/sys/kernel/domainname",
