@@ -69,8 +69,9 @@ attach(struct lowering *lowering, const char *path)
 void
 lower_masked_root(struct lowering *lowering)
 {
-    AUTO(freep) char *entry = mask_entry(lowering->plan, 0);
-    AUTO(freep) char *mask = entry == NULL ? NULL : path_join(STAGE_MASK, entry);
+    char entry[MASK_ENTRY_ROOM];
+    AUTO(freep)
+    char *mask = mask_entry(lowering->plan, 0, entry) ? path_join(STAGE_MASK, entry) : NULL;
     struct mask_tree tree = { 0 };
     struct fail fail = { 0 };
 

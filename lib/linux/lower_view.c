@@ -135,9 +135,9 @@ place_above(const struct plan *plan, const char *path)
 static void
 lower_masked(struct lowering *lowering, size_t i, const struct place *place)
 {
-    AUTO(freep) char *entry = lowering->plan->mask ? mask_entry(lowering->plan, i) : NULL;
+    char entry[MASK_ENTRY_ROOM];
 
-    if (entry == NULL) {
+    if (!lowering->plan->mask || !mask_entry(lowering->plan, i, entry)) {
         lower_cover(lowering, place->path, place->is_directory);
     } else {
         AUTO(freep) char *from = path_join(STAGE_MASK, entry);

@@ -10,10 +10,12 @@
 struct mask *mask_new(struct boundary *boundary, struct fail *fail);
 /* Whether the plan has anything to mask. */
 bool mask_needed(const struct plan *plan);
-/* Name, directly below the mounted mask, of the entry to bind over place `i` of the plan (caller
- * frees); NULL if that place is not the top of a masked region.  Pure: lower.c calls it before
- * mask_new. */
-char *mask_entry(const struct plan *plan, size_t i);
+#define MASK_ENTRY_ROOM 24
+
+/* Name, directly below the mounted mask, of the entry to bind over place `i` of the plan; false if
+ * that place is not the top of a masked region.  Pure, without memory of its own: lower.c calls it
+ * before mask_new. */
+bool mask_entry(const struct plan *plan, size_t i, char name[MASK_ENTRY_ROOM]);
 /* Takes the descriptor of /dev/fuse that init opened; requests are served from now on. Loop thread.
  */
 abx_status mask_attach(struct mask *mask, int fuse, struct fail *fail);

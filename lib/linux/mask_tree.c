@@ -86,12 +86,13 @@ governing(const struct plan *plan, char *path)
 static const struct place *
 region_top(const struct plan *plan, const struct place *place)
 {
-    AUTO(freep) char *path = strdup(place->path);
+    char path[PATH_MAX + 1];
     const struct place *top = NULL;
 
-    if (path == NULL || is_private_top(plan, path)) {
+    if (strlen(place->path) >= sizeof path || is_private_top(plan, place->path)) {
         return NULL;
     }
+    memcpy(path, place->path, strlen(place->path) + 1);
     while (place != NULL && place->read != ABX_VERDICT_ALLOW) {
         top = place;
         if (!to_parent(path)) {
@@ -126,17 +127,16 @@ mask_needed(const struct plan *plan)
     return false;
 }
 
-char *
-mask_entry(const struct plan *plan, size_t i)
+bool
+mask_entry(const struct plan *plan, size_t i, char name[MASK_ENTRY_ROOM])
 {
     const struct place *place = vec_at(&plan->places, struct place, i);
-    struct str name = { 0 };
 
     if (region_top(plan, place) != place) {
-        return NULL;
+        return false;
     }
-    str_printf(&name, "%zu", i);
-    return str_steal(&name, NULL);
+    snprintf(name, MASK_ENTRY_ROOM, "%zu", i);
+    return true;
 }
 
 /* ---- making the tree ---- */

@@ -128,12 +128,11 @@ private_of(const struct plan *plan, const char *path)
  * has too may be covered; /dev has its own nodes. */
 static bool
 shows_in_private(const struct compiler *compiler, const struct private_place *own, const char *path,
-        const struct place *view)
+        const char *parent, const struct place *view)
 {
-    AUTO(freep) char *parent = path_parent(path);
     struct ruling ruling;
 
-    if (strcmp(path, own->path) == 0 || parent == NULL) {
+    if (strcmp(path, own->path) == 0) {
         return false;
     }
     if (own->kind == PRIVATE_PROC) {
@@ -156,9 +155,13 @@ add_anchor(struct compiler *compiler, const char *path)
     enum host_kind kind = HOST_MISSING;
     const struct private_place *own;
     const struct place *above;
+    AUTO(freep) char *parent = path_parent(path);
     struct place view;
     abx_status r;
 
+    if (parent == NULL) {
+        return fail_nomem(compiler->fail);
+    }
     if (strcmp(path, "/") == 0) {
         return ABX_OK;
     }
@@ -170,7 +173,7 @@ add_anchor(struct compiler *compiler, const char *path)
     above = plan_place_of(compiler->plan, path);
     view = view_of(compiler, path, kind == HOST_DIRECTORY);
     if (own != NULL && !path_is_below(above->path, own->path) &&
-            !shows_in_private(compiler, own, path, &view)) {
+            !shows_in_private(compiler, own, path, parent, &view)) {
         return ABX_OK;
     }
     return add_place(compiler, path, kind);

@@ -470,10 +470,10 @@ start_box(void)
     gid_t gid = getgid();
 
     for (size_t i = 0; i < plan.places.count; i++) {
-        char *entry = mask_entry(&plan, i);
+        char entry[MASK_ENTRY_ROOM];
 
-        if (entry != NULL) {
-            entries[n++] = entry;
+        if (mask_entry(&plan, i, entry)) {
+            entries[n++] = strdup(entry);
             entries[n++] = vec_at(&plan.places, struct place, i)->path;
         }
     }
