@@ -168,7 +168,7 @@ abxtest_close(struct abxtest *test)
     ck_assert_uint_eq(after.descriptors, test->before.descriptors);
     ck_assert_uint_eq(after.threads, test->before.threads);
     ck_assert_uint_eq(after.children, test->before.children);
-    ck_assert_uint_eq(after.mounts, test->before.mounts);
+    ck_assert_uint_le(after.mounts, test->before.mounts); /* others may have taken one away */
 }
 
 /* ---- commands ---- */

@@ -163,22 +163,26 @@ void
 str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_backslash)
 {
     const unsigned char *p = (const unsigned char *)bytes;
+    size_t plain = 0; /* from here to i nothing needs escaping */
 
     for (size_t i = 0; i < length;) {
         size_t n = utf8_sequence(p + i, length - i);
+        bool is_backslash = n == 1 && p[i] == '\\' && escape_backslash;
 
-        if (n == 1 && p[i] == '\\' && escape_backslash) {
-            str_add(str, "\\\\");
-        } else if (n > 0 && !is_unseen(p + i, n)) {
-            str_add_bytes(str, bytes + i, n);
-        } else {
-            n = n == 0 ? 1 : n;
-            for (size_t k = 0; k < n; k++) {
-                str_printf(str, "\\x%02X", p[i + k]);
-            }
+        if (n > 0 && !is_backslash && !is_unseen(p + i, n)) {
+            i += n;
+            continue;
         }
+        str_add_bytes(str, bytes + plain, i - plain);
+        n = n == 0 ? 1 : n;
+        for (size_t k = 0; k < n && !is_backslash; k++) {
+            str_printf(str, "\\x%02X", p[i + k]);
+        }
+        str_add(str, is_backslash ? "\\\\" : "");
         i += n;
+        plain = i;
     }
+    str_add_bytes(str, bytes + plain, length - plain);
 }
 
 char *
