@@ -33,7 +33,8 @@ struct wire_program {
 enum {
     WIRE_FILTER_NOTIFY = 1,
     WIRE_FILTER_KILLABLE = 2,
-    WIRE_FILTER_SENDMSG = 4 /* sendmsg is notified too: the listener is sent by a task without the filter */
+    WIRE_FILTER_SENDMSG =
+            4 /* sendmsg is notified too: the listener is sent by a task without the filter */
 };
 
 /* Strings are offsets into the string area.  `step` is a string, "<verb>:<object>". */
@@ -136,17 +137,18 @@ struct wire_command {
 };
 enum {
     WIRE_COMMAND_PTY = 1,
-    WIRE_COMMAND_CANARY = 2 /* nothing is executed: each argument is a sample, which the child tries inside
-                               the whole boundary; it writes an int32_t errno for each to stdout */
+    WIRE_COMMAND_CANARY =
+            2 /* nothing is executed: each argument is a sample, which the child tries inside
+                 the whole boundary; it writes an int32_t errno for each to stdout */
 };
 /* First letter of a sample; its target follows.  None leaves a trace where it works. */
 enum wire_sample {
-    SAMPLE_READ = 'r',    /* opens a file or directory */
-    SAMPLE_WRITE = 'w',   /* opens a file that exists */
-    SAMPLE_CREATE = 't',  /* makes a nameless file in a directory */
-    SAMPLE_EXEC = 'x',    /* asks whether a file could be executed (since Linux 6.14, else EINVAL) */
+    SAMPLE_READ = 'r', /* opens a file or directory */
+    SAMPLE_WRITE = 'w', /* opens a file that exists */
+    SAMPLE_CREATE = 't', /* makes a nameless file in a directory */
+    SAMPLE_EXEC = 'x', /* asks whether a file could be executed (since Linux 6.14, else EINVAL) */
     SAMPLE_CONNECT = 'c', /* a TCP connection to 192.0.2.1, an address of nobody */
-    SAMPLE_UNSHARE = 'u'  /* a user namespace of its own */
+    SAMPLE_UNSHARE = 'u' /* a user namespace of its own */
 };
 
 /* ---- messages ---- */
@@ -162,7 +164,8 @@ enum wire_kind {
     /* init to host */
     WIRE_FUSE = 32, /* fds: /dev/fuse */
     WIRE_SOCKET, /* value: index of the OP_SOCKET; fds: socket */
-    WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th OPF_OPTIONAL op failed */
+    WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th
+                   OPF_OPTIONAL op failed */
     WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
     WIRE_LISTENER, /* id; fds: seccomp listener; sent by the command before it executes anything */
     WIRE_PTY, /* id; fds: pty master */
