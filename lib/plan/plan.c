@@ -60,17 +60,43 @@ is_at_or_below(const char *path, const char *directory)
     return strcmp(path, directory) == 0 || path_is_below(path, directory);
 }
 
+/* The last of the places at the first `length` bytes of the path, or NULL. */
+static const struct place *
+place_at(const struct plan *plan, const char *path, size_t length)
+{
+    size_t low = 0, high = plan->places.count;
+    const struct place *place;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = vec_at(&plan->places, struct place, middle)->path;
+        int order = strncmp(other, path, length);
+
+        if (order < 0 || (order == 0 && other[length] == '\0')) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    place = low == 0 ? NULL : vec_at(&plan->places, struct place, low - 1);
+    return place != NULL && strncmp(place->path, path, length) == 0 && place->path[length] == '\0'
+                   ? place
+                   : NULL;
+}
+
 const struct place *
 plan_place_of(const struct plan *plan, const char *path)
 {
-    for (size_t i = plan->places.count; i > 0; i--) {
-        const struct place *place = vec_at(&plan->places, struct place, i - 1);
+    size_t length = strlen(path);
+    const struct place *place = place_at(plan, path, length);
 
-        if (is_at_or_below(path, place->path)) {
-            return place;
-        }
+    while (place == NULL && length > 1) {
+        do {
+            length--;
+        } while (length > 1 && path[length] != '/');
+        place = place_at(plan, path, length);
     }
-    return NULL;
+    return place;
 }
 
 /* The path inside the deepest git directory that it is in ("" for that itself); NULL: in none. */
