@@ -27,6 +27,23 @@
 
 /* ---- /proc ---- */
 
+/* Their mode says that everybody may read them, but the kernel shows them only to who may trace the
+ * process, as the supervisor may. */
+static bool
+needs_tracing(const char *path)
+{
+    static const char *const names[] = { "maps", "smaps", "smaps_rollup", "numa_maps", "fdinfo" };
+
+    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
+        const char *found = strstr(path, names[i]);
+
+        if (found != NULL && found[-1] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* In /proc the supervisor may see more than the caller: of others' processes, and of init, only
  * what everybody may. */
 static bool
@@ -42,7 +59,7 @@ may_read_proc(const struct resolved *resolved)
     if (end == resolved->path + strlen("/proc/")) {
         return true; /* of no process */
     }
-    return (resolved->stat.stx_mode & S_IROTH) != 0 ||
+    return ((resolved->stat.stx_mode & S_IROTH) != 0 && !needs_tracing(end)) ||
            (pid != 1 && resolved->stat.stx_uid == geteuid());
 }
 

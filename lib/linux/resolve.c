@@ -205,11 +205,19 @@ is_magic(const struct resolved *resolved, const char *target)
            (target[0] < '0' || target[0] > '9');
 }
 
+/* Not those of init: the kernel follows them for nobody in the box, but for the supervisor. */
 static int
 follow_magic(struct call *call, struct resolved *resolved)
 {
+    char path[PATH_MAX];
+    int r;
+
     if (!call->on_worker) {
         return -EAGAIN;
+    }
+    r = path_of(resolved->parent, path, sizeof path);
+    if (r < 0 || strcmp(path, "/proc/1") == 0 || strncmp(path, "/proc/1/", 8) == 0) {
+        return -EACCES;
     }
     close_fd(resolved->object);
     resolved->is_magic = true;

@@ -38,18 +38,15 @@ struct workers {
 void
 workers_drop_capabilities(void)
 {
-    static const unsigned int dropped[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
-        CAP_FOWNER, CAP_FSETID, CAP_LINUX_IMMUTABLE, CAP_MKNOD, CAP_LEASE, CAP_SETFCAP,
-        CAP_SYS_RESOURCE };
+    static const unsigned int kept = 1u << CAP_KILL | 1u << CAP_SYS_PTRACE;
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct data[2] = { 0 };
 
     if (syscall(SYS_capget, &header, data) != 0) {
         return;
     }
-    for (size_t i = 0; i < N_ELEMENTS(dropped); i++) {
-        data[dropped[i] / 32].effective &= ~(1u << dropped[i] % 32);
-    }
+    data[0].effective &= kept;
+    data[1].effective = 0;
     syscall(SYS_capset, &header, data);
 }
 

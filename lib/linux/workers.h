@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Inside lib/linux only: at most four threads per box for what may block.  They are started when
  * there is work and end when there is none for a while; each has its own umask and cwd, all signals
- * blocked, and none of the capabilities by which root passes file permissions. */
+ * blocked, and none of the capabilities of root that a box does not have. */
 #ifndef ABX_LINUX_WORKERS_H
 #define ABX_LINUX_WORKERS_H
 
@@ -20,8 +20,9 @@ bool workers_do(struct workers *workers, work_fn fn, void *data);
 /* Waits for running jobs; queued ones are run first. NULL is nothing. */
 void workers_free(struct workers *workers);
 
-/* Drops, from the calling thread only, the capabilities by which a root host would pass the file
- * permissions that hold for the box.  Reading other processes stays possible. */
+/* Drops, from the calling thread only, what a root host may do and the box may not: file
+ * permissions hold, and what the kernel shows to root alone is not shown.  Reading and killing the
+ * processes of the box stays possible. */
 void workers_drop_capabilities(void);
 
 #endif

@@ -140,6 +140,16 @@ static const struct view_case {
             "cat /task/in/k /task/in/d/src/a; echo x > /task/in/k || echo refused; ls /usr/bin/env",
             "kept\nsource\nsh: 1: cannot create /task/in/k: Permission "
             "denied\nrefused\n/usr/bin/env\n" },
+    { "nothing of what init has, where the broker opens what is read", WORKSPACE,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [\"/\"], \"deny\": "
+            "[\"**/.env\"]}}}",
+            "cd /proc/1; cat exe maps fdinfo/0 cwd 2>&1 | sed 's/.*: //'; for i in 0 1 "
+            "2 3 4 5 6 7 8 "
+            "9; do cat fd/$i; done 2>&1 | sed 's/.*: //' | sort -u; cat /proc/self/cwd/comm "
+            "/proc/self/comm",
+            "Permission denied\nPermission denied\nPermission denied\nPermission "
+            "denied\nPermission denied\n"
+            "memfd:agentbox-\ncat\n" },
     { "as many processes as the policy says, at a time", WORKSPACE,
             "{\"version\": 1, \"extends\": \"read-only\", \"limits\": {\"processes\": 20}}",
             "i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done; echo lived; (for i in 1 2 3 4 5 "
