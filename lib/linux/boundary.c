@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define OPEN_SECONDS 10
+#define END_MILLISECONDS 5000
 
 /* ---- opening: what init says ---- */
 
@@ -224,7 +225,7 @@ on_control(void *data, uint32_t events)
 
     if (!drain(boundary)) {
         /* Init closed its end or talks nonsense: either way it is over. */
-        launch_kill(&boundary->own->init);
+        boundary_kill(boundary);
         box_ended(boundary);
     }
 }
@@ -300,11 +301,17 @@ boundary_new(const struct box_setup *setup)
     return boundary;
 }
 
+/* Without a pid namespace the kernel does not end the rest with init: init does it itself. */
 void
 boundary_kill(struct boundary *boundary)
 {
+    const struct wire_message end = { .kind = WIRE_END };
+
     cgroup_kill(boundary->own->cgroup);
-    launch_kill(&boundary->own->init);
+    if (boundary->plan->capabilities.pid_namespace || boundary->own->control < 0 ||
+            control_send(boundary->own->control, &end, NULL, 0) < 0) {
+        launch_kill(&boundary->own->init);
+    }
 }
 
 /* Also for a box that was made in part.  The order matters: killed first, so that nothing sees
@@ -325,6 +332,9 @@ boundary_close(struct boundary *boundary)
     pthread_mutex_unlock(&own->lock);
     if (!loop_call(boundary->loop, detach, boundary)) {
         detach(boundary); /* the loop has stopped: its owner's thread may do this */
+    }
+    if (!boundary->plan->capabilities.pid_namespace && own->init.pidfd >= 0) {
+        launch_wait(&own->init, END_MILLISECONDS);
     }
     launch_end(&own->init);
     cgroup_free(own->cgroup);

@@ -293,7 +293,7 @@ take_listener(struct boundary *boundary, struct control_message *message)
     if (running->hangup < 0) {
         return false;
     }
-    /* It sent this itself. */
+    /* It sent this itself, or a task of its session did. */
     boundary_saw(boundary, message->sender, running->id);
     running->notify = notify_new(boundary, running->id, steal_fd(&message->fds[0]));
     if (running->notify == NULL) {
@@ -335,6 +335,10 @@ started(struct boundary *boundary, const struct control_message *message)
     }
     running->started = true;
     wake_waiter(boundary, WIRE_SPAWN, message->wire.id, 0, 0);
+    /* Elsewhere the leader itself has sent its listener. */
+    if (running->notify == NULL || !boundary->plan->capabilities.net_namespace) {
+        owners_add_leader(boundary, message->fds[0], running->id);
+    }
 }
 
 static void

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -296,6 +297,14 @@ launch_kill(const struct launched *launched)
     if (launched->pidfd >= 0) {
         syscall(SYS_pidfd_send_signal, launched->pidfd, SIGKILL, NULL, 0);
     }
+}
+
+void
+launch_wait(const struct launched *launched, int milliseconds)
+{
+    struct pollfd entry = { .fd = launched->pidfd, .events = POLLIN };
+
+    poll(&entry, 1, milliseconds); /* an interruption ends the wait: then it is killed */
 }
 
 void

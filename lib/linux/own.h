@@ -54,7 +54,6 @@ struct boundary_private {
     void *program; /* for the names of steps */
     size_t program_size;
     struct cgroup *cgroup;
-    bool limits_in_cgroup;
     struct running *commands;
 
     pthread_mutex_t lock;
@@ -83,6 +82,10 @@ void commands_message(struct boundary *boundary, struct control_message *message
 /* The box has ended: nobody waits any longer. */
 void commands_wake(struct boundary *boundary);
 void commands_free(struct boundary *boundary); /* loop thread */
+
+/* ---- owners.c ---- */
+/* Remembers a leader by its pidfd. */
+void owners_add_leader(struct boundary *boundary, int pidfd, uint64_t command);
 
 /* ---- receipt.c ---- */
 char *boundary_receipt(struct boundary *boundary);

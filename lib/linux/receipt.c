@@ -67,12 +67,18 @@ limits(struct str *out, const struct boundary *boundary)
 {
     const bool cgroup = boundary->own->cgroup != NULL;
     const uint64_t *limit = boundary->plan->limits;
+    /* The kernel's limit for root is pid_max, which a pid namespace has of its own since 6.14. */
+    const bool unlimited = boundary->plan->capabilities.uid == 0 && !cgroup &&
+                           limit[ABX_LIMIT_PROCESSES] != 0 && boundary->own->optional_failed != 0;
     struct str detail = { 0 };
 
     str_printf(&detail, "memory %" PRIu64 ", processes %" PRIu64 " (0 is none), by %s",
             limit[ABX_LIMIT_MEMORY], limit[ABX_LIMIT_PROCESSES],
             cgroup ? "cgroup" : "resource limits of each process");
-    layer(out, "limits", "on", detail.data == NULL ? "" : detail.data);
+    if (unlimited) {
+        str_add(&detail, "; the number of processes is not limited on this kernel");
+    }
+    layer(out, "limits", unlimited ? "partly" : "on", detail.data == NULL ? "" : detail.data);
     str_done(&detail);
 }
 
