@@ -96,13 +96,21 @@ is_directory(const struct resolved *resolved)
     return resolved->object >= 0 && S_ISDIR(resolved->stat.stx_mode);
 }
 
-/* Directories that are renamed, on either side, carry no protected name away or in. */
+/* A directory, or a link that may lead to one. */
+static bool
+is_way(const struct resolved *resolved)
+{
+    return resolved->object >= 0 &&
+           (S_ISDIR(resolved->stat.stx_mode) || S_ISLNK(resolved->stat.stx_mode));
+}
+
+/* What is renamed or linked, on either side, carries no protected name away or in. */
 static bool
 carries_guards(struct call *call, struct move *move)
 {
     const struct plan *plan = call->boundary->plan;
 
-    if (!is_directory(&move->from) && !is_directory(&move->to)) {
+    if (!is_way(&move->from) && !is_way(&move->to)) {
         return false;
     }
     if (plan_guards_names(plan, move->from.path) || plan_guards_names(plan, move->to.path)) {

@@ -170,6 +170,23 @@ fails_anyway(const struct resolved *resolved, const struct name_request *request
     return resolved->parent < 0 || (resolved->object >= 0) != removes;
 }
 
+/* A link where a protected name would be below shows another one in its place. */
+static enum call_result
+refuse_link(struct call *call, const struct resolved *resolved, const struct name_request *request)
+{
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = resolved->path,
+        .verb = request->verb,
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:protected-inside",
+            "a link cannot stand where something below is protected", "make a directory");
+    return call_fail(call, EACCES);
+}
+
 enum call_result
 calls_name(struct call *call)
 {
@@ -199,6 +216,9 @@ calls_name(struct call *call)
         return result;
     case COURSE_BEHALF:
         break;
+    }
+    if (request.deed == DEED_SYMLINK && plan_guards_names(call->boundary->plan, resolved.path)) {
+        return refuse_link(call, &resolved, &request);
     }
     return call->on_worker ? act_on_behalf(call, &resolved, &request) : CALL_WORKER;
 }

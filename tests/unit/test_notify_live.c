@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 static const struct rule_row rules[] = { { "", ABX_VERDICT_ALLOW },
-    { "/.bashrc", ABX_VERDICT_DENY }, { "/git/config", ABX_VERDICT_DENY },
-    { "/asked", ABX_VERDICT_ASK }, { "/secrets/key", ABX_VERDICT_DENY },
-    { "/empty/key", ABX_VERDICT_DENY }, { NULL, 0 } };
+    { "/later/deep/x", ABX_VERDICT_DENY }, { "/.bashrc", ABX_VERDICT_DENY },
+    { "/git/config", ABX_VERDICT_DENY }, { "/asked", ABX_VERDICT_ASK },
+    { "/secrets/key", ABX_VERDICT_DENY }, { "/empty/key", ABX_VERDICT_DENY }, { NULL, 0 } };
 
 static struct notify_box box;
 
@@ -297,6 +297,34 @@ START_TEST(a_link_gives_no_protected_file_another_name_where_patterns_apply)
 {
     box.plan.guard_patterns = true;
     check_links();
+}
+END_TEST
+
+static int
+lead_to_another(struct notify_box *b)
+{
+    EXPECT(mkdir("other", 0755) == 0 && mkdir("other/deep", 0755) == 0);
+    EXPECT(put("other/deep/x", "evil", 0) == 0);
+    EXPECT(FAILS(symlink("other", "later"), EACCES));
+    EXPECT(symlink("other", "link") == 0);
+    EXPECT(FAILS(rename("link", "later"), EACCES));
+    EXPECT(FAILS(link("link", "later"), EACCES));
+    EXPECT(FAILS(rename("other", "later"), EACCES));
+    EXPECT(mkdir("later", 0755) == 0);
+    EXPECT(FAILS(symlink("../other/deep", "later/deep"), EACCES));
+    EXPECT(FAILS(rename("other/deep", "later/deep"), EACCES));
+    EXPECT(FAILS((int)syscall(SYS_renameat2, AT_FDCWD, "link", AT_FDCWD, "later", 2u), EACCES));
+    EXPECT(mkdir("later/deep", 0755) == 0 && put("later/deep/y", "y", 0) == 0);
+    EXPECT(FAILS(put("later/deep/x", "x", 0), EACCES));
+    return 0;
+}
+
+START_TEST(no_link_stands_for_a_directory_of_a_protected_name)
+{
+    ck_assert_int_eq(notify_box_run(&box, lead_to_another), 0);
+    ck_assert(notify_box_has(&box, "later/deep/y", "y"));
+    ck_assert(notify_box_denied(&box, "later"));
+    ck_assert(notify_box_denied(&box, "later/deep"));
 }
 END_TEST
 
@@ -810,6 +838,7 @@ make_suite(void)
     tcase_add_test(tcase, content_that_takes_a_protected_name_cannot_be_changed_afterwards);
     tcase_add_test(tcase, a_link_gives_no_protected_file_another_name);
     tcase_add_test(tcase, a_link_gives_no_protected_file_another_name_where_patterns_apply);
+    tcase_add_test(tcase, no_link_stands_for_a_directory_of_a_protected_name);
     tcase_add_test(tcase, a_held_open_goes_on_after_the_answer);
     tcase_add_test(tcase, an_answer_that_comes_at_once_is_not_lost);
     tcase_add_test(tcase, a_held_open_fails_after_a_denial);
