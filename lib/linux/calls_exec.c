@@ -60,12 +60,69 @@ decide_chain(struct call *call, const char *path)
     return result;
 }
 
+static bool
+has_text(const struct vec *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        if (strcmp(*vec_at(texts, char *, i), text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+chain_has_both(const char *script, const char *program, const char *next)
+{
+    struct vec chain = VEC(char *);
+    bool has_both = exec_chain(script, &chain) && has_text(&chain, program) &&
+                    has_text(&chain, next);
+
+    for (size_t i = 0; i < chain.count; i++) {
+        free(*vec_at(&chain, char *, i));
+    }
+    vec_done(&chain);
+    return has_both;
+}
+
+/* "#!/usr/bin/env bash" of a listed script executes in two steps, and the second is the caller's:
+ * an env that runs, which nobody may start by itself, goes on to what such a script names. */
+static enum call_result
+continue_script(struct call *call, const char *path)
+{
+    const struct plan *plan = call->boundary->plan;
+    const struct place *place = plan_place_of(plan, path);
+    char caller[PATH_MAX];
+    const char *name;
+
+    boundary_program_of(call->pid, caller, sizeof caller);
+    name = strrchr(caller, '/');
+    if (name == NULL || strcmp(name, "/env") != 0 || (place != NULL && place->no_exec)) {
+        return CALL_REPLY;
+    }
+    if (!call->on_worker) {
+        return CALL_WORKER;
+    }
+    for (size_t i = 0; i < plan->exec_allowed.count; i++) {
+        if (chain_has_both(*vec_at(&plan->exec_allowed, char *, i), caller, path)) {
+            return CALL_CONTINUE;
+        }
+    }
+    return CALL_REPLY;
+}
+
 static enum call_result
 decide_program(struct call *call, struct resolved *resolved)
 {
     const char *asked = strcmp(resolved->asked, resolved->path) == 0 ? NULL : resolved->asked;
     enum call_result result;
 
+    if (call->boundary->plan->restrict_exec) {
+        result = continue_script(call, resolved->path);
+        if (result != CALL_REPLY) {
+            return result;
+        }
+    }
     if (!call_is_valid(call)) {
         return CALL_SENT;
     }

@@ -110,10 +110,16 @@ boundary_command_of(struct boundary *boundary, int32_t pid)
 void
 boundary_program_of(int32_t pid, char *buffer, size_t room)
 {
+    static const char memory[] = "/memfd:agentbox-init";
+    static const char name[] = "agentbox-init";
     char path[32];
     ssize_t n;
 
     snprintf(path, sizeof path, "/proc/%" PRId32 "/exe", pid);
     n = readlink(path, buffer, room - 1);
     buffer[n < 0 ? 0 : n] = '\0';
+    /* A child of init that has not executed its program yet: it runs from memory. */
+    if (strncmp(buffer, memory, strlen(memory)) == 0) {
+        snprintf(buffer, room, "%s", name);
+    }
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "linux/cgroup.h"
 #include "linux/launch.h"
+#include "linux/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,6 +124,16 @@ makes_executable_memory(void)
     return fd >= 0;
 }
 
+static bool
+is_nested(void)
+{
+    uint64_t seccomp = 0;
+    uint64_t no_new_privs = 0;
+
+    return (proc_status(getpid(), "Seccomp", 10, &seccomp) && seccomp == 2) ||
+           (proc_status(getpid(), "NoNewPrivs", 10, &no_new_privs) && no_new_privs == 1);
+}
+
 static void
 find(struct capabilities *found)
 {
@@ -145,6 +156,7 @@ find(struct capabilities *found)
     found->seccomp_killable = trial.killable;
     found->seccomp_sync_wake = trial.sync_wake;
     found->landlock_abi = abi > 0 ? (uint32_t)abi : 0;
+    found->nested = is_nested();
     found->memfd_exec = makes_executable_memory();
     found->cgroup = cgroup_delegated(CGROUP_ROOT);
 }

@@ -27,6 +27,7 @@ struct capabilities {
     bool seccomp_notify, seccomp_sync_wake, seccomp_killable;
     bool fuse; /* /dev/fuse opens and mounts in a user namespace */
     bool memfd_exec;
+    bool nested; /* this process has a seccomp filter or no_new_privs: it is in a sandbox already */
     bool cgroup; /* a delegated cgroup v2 directory */
     uint32_t uid, gid; /* of the host process; a root host maps every id, others map their own */
 };

@@ -14,6 +14,7 @@ struct need {
     bool is_there, has_means, essential;
     const char *step, *rule; /* step: "plan:..." ; rule: what needs it, or "" */
     const char *text, *remedy;
+    bool of_build; /* no host has it */
 };
 
 /* The id of the first rule with this verdict on this access at an anchor, or NULL. */
@@ -79,12 +80,19 @@ text_or_empty(const char *text)
     return text == NULL ? "" : text;
 }
 
+/* What is missing inside another sandbox is usually there outside: no other remedy helps. */
 static abx_status
 refuse(struct compiler *compiler, const struct need *need)
 {
-    fail_set(compiler->fail, ABX_ERR_UNSUPPORTED, 0, need->step, "%s%s%s", need->rule,
-            need->rule[0] == '\0' ? "" : ": ", need->text);
-    fail_remedy(compiler->fail, "%s", need->remedy);
+    const bool is_nested = compiler->plan->capabilities.nested && !need->of_build;
+
+    fail_set(compiler->fail, ABX_ERR_UNSUPPORTED, 0, need->step, "%s%s%s%s", need->rule,
+            need->rule[0] == '\0' ? "" : ": ", need->text,
+            is_nested ? ": this process is already inside a sandbox" : "");
+    fail_remedy(compiler->fail, "%s%s",
+            is_nested ? "start it outside of that sandbox, whose rules hold for it anyway; or "
+                      : "",
+            need->remedy);
     return ABX_ERR_UNSUPPORTED;
 }
 
@@ -104,11 +112,11 @@ compile_needs(struct compiler *compiler)
     const struct need needs[] = {
         /* What this build does not do, whatever the host has. */
         { plan->network != NETWORK_NONE, false, true, "plan:network", "/network/mode",
-                "not enforced by this build", "use the network mode \"none\"" },
+                "not enforced by this build", "use the network mode \"none\"", true },
         { settings->weaken_nested_namespaces, false, true, "plan:weaken", "/weaken",
-                "nested namespaces are not enforced by this build", "leave this weakening out" },
+                "nested namespaces are not enforced by this build", "leave this weakening out", true },
         { settings->run_as != NULL, false, true, "plan:run-as", "/run_as",
-                "not enforced by this build", "start the host as that user" },
+                "not enforced by this build", "start the host as that user", true },
         /* What depends on the host. */
         { true, found->rung != RUNG_NONE, true, "plan:rung", "",
                 "the host has neither user namespaces nor Landlock and seccomp notification",

@@ -37,6 +37,8 @@ add_features(abx_report *report, const struct capabilities *can)
                 "make /dev/fuse available (mode 0666)" },
         { "carried-init", can->memfd_exec, "the program in the box starts from memory",
                 "set init_path to the installed agentbox-init, or vm.memfd_noexec below 2" },
+        { "outermost", !can->nested, "no other sandbox is around this process",
+                "what another sandbox forbids is missing here: start outside of it" },
         { "box-limits", can->cgroup, "memory and processes are limited for the whole box",
                 "delegate a cgroup v2 directory (systemd: Delegate=yes); else the limits hold for "
                 "each process" },
