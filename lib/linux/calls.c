@@ -77,8 +77,8 @@ const struct call_rule call_rules[] = {
     BY_FD(fremovexattr),
     ACCESS(faccessat, 2),
     ACCESS(faccessat2, 2),
-    ROW(execve, .class = CLASS_EXEC, .when = WHEN_EXEC_RULES),
-    ROW(execveat, .class = CLASS_EXEC, .when = WHEN_EXEC_RULES),
+    ROW(execve, .class = CLASS_EXEC),
+    ROW(execveat, .class = CLASS_EXEC),
 #ifdef SYS_open /* what newer architectures have no longer */
     WRITE(open, 1),
     READ(open),
@@ -226,8 +226,6 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
         return plan->guards.count > 0 || plan->guard_patterns;
     case WHEN_READ_PATTERNS:
         return plan->read_patterns;
-    case WHEN_EXEC_RULES:
-        return plan->decide_exec;
     case WHEN_SHARED_NETWORK:
         return !plan->capabilities.net_namespace;
     }

@@ -28,7 +28,6 @@ enum call_when {
     WHEN_ALWAYS,
     WHEN_GUARDED, /* something is guarded */
     WHEN_READ_PATTERNS, /* reads are decided by name */
-    WHEN_EXEC_RULES,
     WHEN_SHARED_NETWORK /* the box has no network of its own */
 };
 

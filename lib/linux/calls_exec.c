@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Decides execve and execveat, where a policy has rules for them.  What is denied cannot be
  * executed through the box's mounts either, so what is allowed continues; here a denial becomes an
- * event. */
+ * event.  Without rules every execution continues, and a set-user-id program is told of. */
 #include "linux/course.h"
 
 #include "base/mem.h"
@@ -75,8 +75,8 @@ static bool
 chain_has_both(const char *script, const char *program, const char *next)
 {
     struct vec chain = VEC(char *);
-    bool has_both = exec_chain(script, &chain) && has_text(&chain, program) &&
-                    has_text(&chain, next);
+    bool has_both =
+            exec_chain(script, &chain) && has_text(&chain, program) && has_text(&chain, next);
 
     for (size_t i = 0; i < chain.count; i++) {
         free(*vec_at(&chain, char *, i));
@@ -133,12 +133,50 @@ decide_program(struct call *call, struct resolved *resolved)
     return call->on_worker ? decide_chain(call, resolved->path) : CALL_WORKER;
 }
 
+/* The program's own message speaks of anything but a box. */
+static void
+note_set_id(struct call *call, struct resolved *resolved)
+{
+    const uint16_t mode = resolved->stat.stx_mode;
+    const uint16_t group = S_ISGID | S_IXGRP; /* without the second it means a lock */
+    const struct act act = {
+        .request = ABX_REQUEST_EXEC,
+        .access = ABX_ACCESS_EXEC,
+        .target = resolved->path,
+        .verb = "exec",
+        .content = -1,
+    };
+
+    if (S_ISREG(mode) && ((mode & S_ISUID) != 0 || (mode & group) == group) &&
+            resolved_path(call, resolved) == 0 && call_is_valid(call)) {
+        call_report(call, ABX_EVENT_NOTICE, &act, "boundary:set-id",
+                "a set-user-id or set-group-id program runs without its bit: nothing in a box "
+                "gains rights",
+                "do without this program");
+    }
+}
+
+/* `r`: how the look-up went. */
+static enum call_result
+decide_resolved(struct call *call, struct resolved *resolved, int r)
+{
+    if (!call->boundary->plan->decide_exec && r != -EAGAIN) {
+        return CALL_CONTINUE;
+    }
+    r = r == 0 ? resolved_path(call, resolved) : r;
+    if (r < 0) {
+        return course_failed(call, resolved, r, "exec");
+    }
+    return S_ISREG(resolved->stat.stx_mode) ? decide_program(call, resolved) : CALL_CONTINUE;
+}
+
 enum call_result
 calls_exec(struct call *call)
 {
     AUTO(resolved_done) struct resolved resolved;
     bool is_at = call->nr == SYS_execveat;
     int flags = is_at ? (int)call->args[4] : 0;
+    enum call_result result;
     int r;
 
     resolved_init(&resolved);
@@ -147,9 +185,9 @@ calls_exec(struct call *call)
                     ((flags & AT_EMPTY_PATH) != 0 ? RESOLVE_EMPTY : 0),
             &resolved);
     r = r == 0 && resolved.object < 0 ? -ENOENT : r;
-    r = r == 0 ? resolved_path(call, &resolved) : r;
-    if (r < 0) {
-        return course_failed(call, &resolved, r, "exec");
+    result = decide_resolved(call, &resolved, r);
+    if (result == CALL_CONTINUE && r == 0) {
+        note_set_id(call, &resolved);
     }
-    return S_ISREG(resolved.stat.stx_mode) ? decide_program(call, &resolved) : CALL_CONTINUE;
+    return result;
 }

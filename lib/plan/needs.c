@@ -114,7 +114,8 @@ compile_needs(struct compiler *compiler)
         { plan->network != NETWORK_NONE, false, true, "plan:network", "/network/mode",
                 "not enforced by this build", "use the network mode \"none\"", true },
         { settings->weaken_nested_namespaces, false, true, "plan:weaken", "/weaken",
-                "nested namespaces are not enforced by this build", "leave this weakening out", true },
+                "nested namespaces are not enforced by this build", "leave this weakening out",
+                true },
         { settings->run_as != NULL, false, true, "plan:run-as", "/run_as",
                 "not enforced by this build", "start the host as that user", true },
         /* What depends on the host. */

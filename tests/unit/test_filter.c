@@ -303,8 +303,8 @@ is_decided(const struct plan *plan, int number, const uint64_t *args)
         return true;
     }
     if ((plan->guard_patterns && is_guarded_call(number, args)) ||
-            (plan->read_patterns && is_read_open(number)) ||
-            (plan->decide_exec && (number == SYS_execve || number == SYS_execveat))) {
+            (plan->read_patterns && is_read_open(number)) || number == SYS_execve ||
+            number == SYS_execveat) {
         return true;
     }
     switch (number) {
