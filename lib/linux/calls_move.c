@@ -353,15 +353,24 @@ stat_fd(int fd, struct statx *ret_stat)
     return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, ret_stat);
 }
 
-/* No such source, the destination exists, or two file systems: the kernel refuses that by itself.
+/* What is missing or in the way: the errno, which on a read-only mount the kernel would not tell.
  */
-static bool
-fails_anyway(const struct move *move, const struct statx *from, const struct statx *to)
+static int
+fails_by_names(const struct move *move)
 {
     bool needs_new = move->is_link || (move->flags & ~RENAME_EXCHANGE) != 0;
 
-    return move->from.object < 0 || (needs_new && move->to.object >= 0) ||
-           from->stx_dev_major != to->stx_dev_major || from->stx_dev_minor != to->stx_dev_minor;
+    if (move->from.object < 0 || ((move->flags & RENAME_EXCHANGE) != 0 && move->to.object < 0)) {
+        return ENOENT;
+    }
+    return needs_new && move->to.object >= 0 ? EEXIST : 0;
+}
+
+/* Two file systems: the kernel refuses that by itself. */
+static bool
+fails_anyway(const struct statx *from, const struct statx *to)
+{
+    return from->stx_dev_major != to->stx_dev_major || from->stx_dev_minor != to->stx_dev_minor;
 }
 
 /* Something that no place of the plan lets the box write gets no name here.  Silently: programs
@@ -382,9 +391,13 @@ run_move(struct call *call, struct move *move)
     if (r < 0) {
         return course_failed(call, failed_name(move), r, move->verb);
     }
+    if (move->to.parent >= 0 && (move->is_link || move->from.parent >= 0) &&
+            fails_by_names(move) != 0) {
+        return call_fail(call, fails_by_names(move));
+    }
     where = move->is_link ? move->from.object : move->from.parent;
     if (where < 0 || move->to.parent < 0 || stat_fd(where, &from) != 0 ||
-            stat_fd(move->to.parent, &to) != 0 || fails_anyway(move, &from, &to) ||
+            stat_fd(move->to.parent, &to) != 0 || fails_anyway(&from, &to) ||
             (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where))) {
         return CALL_CONTINUE;
     }

@@ -161,13 +161,17 @@ act_on_behalf(struct call *call, struct resolved *resolved, const struct name_re
     return call_return(call, 0);
 }
 
-/* Making what exists, removing what does not: the kernel refuses that by itself. */
+static bool
+removes(const struct name_request *request)
+{
+    return request->deed == DEED_UNLINK || request->deed == DEED_RMDIR;
+}
+
+/* Making what exists: the kernel refuses that by itself. */
 static bool
 fails_anyway(const struct resolved *resolved, const struct name_request *request)
 {
-    bool removes = request->deed == DEED_UNLINK || request->deed == DEED_RMDIR;
-
-    return resolved->parent < 0 || (resolved->object >= 0) != removes;
+    return resolved->parent < 0 || (!removes(request) && resolved->object >= 0);
 }
 
 /* A link where a protected name would be below shows another one in its place. */
@@ -208,6 +212,9 @@ calls_name(struct call *call)
     }
     if (fails_anyway(&resolved, &request)) {
         return CALL_CONTINUE;
+    }
+    if (removes(&request) && resolved.object < 0) {
+        return call_fail(call, ENOENT); /* on a read-only mount the kernel would say EROFS */
     }
     switch (course_of(call, &resolved, resolved.parent, request.verb, &result)) {
     case COURSE_CONTINUE:
