@@ -156,6 +156,23 @@ note_set_id(struct call *call, struct resolved *resolved)
     }
 }
 
+/* Where only some programs run, what has no name (a memfd, a removed file) is none of them. */
+static enum call_result
+refuse_nameless(struct call *call)
+{
+    struct act act = {
+        .request = ABX_REQUEST_EXEC,
+        .access = ABX_ACCESS_EXEC,
+        .target = "(no name)",
+        .verb = "exec",
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:nameless",
+            "only named programs that policy allows may run", NULL);
+    return call_fail(call, EACCES);
+}
+
 /* `r`: how the look-up went. */
 static enum call_result
 decide_resolved(struct call *call, struct resolved *resolved, int r)
@@ -164,6 +181,9 @@ decide_resolved(struct call *call, struct resolved *resolved, int r)
         return CALL_CONTINUE;
     }
     r = r == 0 ? resolved_path(call, resolved) : r;
+    if (r == -ENOENT && resolved->object >= 0 && call->boundary->plan->restrict_exec) {
+        return refuse_nameless(call);
+    }
     if (r < 0) {
         return course_failed(call, resolved, r, "exec");
     }

@@ -150,6 +150,13 @@ static const struct view_case {
             "Permission denied\nPermission denied\nPermission denied\nPermission "
             "denied\nPermission denied\n"
             "memfd:agentbox-\ncat\n" },
+    { "no program without a name, where only some run", WORKSPACE,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [\"/\"]}, \"exec\": "
+            "{\"allow\": "
+            "[\"/usr\", \"/bin\", \"/lib\", \"/lib64\"]}}}",
+            "/usr/bin/python3 -c \"import os; f = os.memfd_create('x', 0); os.write(f, "
+            "open('/usr/bin/true', 'rb').read()); os.execve(f, ['x'], {})\" 2>&1 | tail -n 1",
+            "PermissionError: [Errno 13] Permission denied: 3\n" },
     { "as many processes as the policy says, at a time", WORKSPACE,
             "{\"version\": 1, \"extends\": \"read-only\", \"limits\": {\"processes\": 20}}",
             "i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done; echo lived; (for i in 1 2 3 4 5 "
