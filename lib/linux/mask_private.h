@@ -29,7 +29,7 @@ struct mask_fixed {
     char *link; /* where a symbolic link leads */
 };
 
-/* A node of an askable place: what a path was when its name was looked up. */
+/* A node of an askable place, or a directory denied by default: what a path was when its name was looked up. */
 struct mask_live {
     struct mask_live *next; /* in its bucket */
     char *path;
@@ -38,6 +38,7 @@ struct mask_live {
     uint64_t lookups; /* the kernel's references */
     uint64_t device, inode;
     bool is_listed; /* in its bucket; else something else has its path now */
+    bool is_way; /* a directory denied by default, which is only passed through */
 };
 
 enum mask_job { JOB_LOOK, JOB_OPEN, JOB_READ, JOB_LIST };

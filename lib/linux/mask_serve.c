@@ -2,9 +2,11 @@
  * The operations of the mask: which answer each request of the kernel gets.  Loop thread, never
  * blocks.
  *
- * A node is the root (with the entries init binds), a fixed node of the tree, or a live one of an
- * askable place.  Names of fixed nodes may be kept by the kernel for ever, since something is
- * mounted on them; all other names come back each time, so that each attempt is seen. */
+ * A node is the root (with the entries init binds), a fixed node of the tree, or a live one: of an
+ * askable place, or a directory that is denied by default, which is there to be passed through, so
+ * that the event names what was looked for behind it.  Names of fixed nodes may be kept by the
+ * kernel for ever, since something is mounted on them; all other names come back each time, so that
+ * each attempt is seen. */
 #include "linux/mask_private.h"
 
 #include "base/mem.h"
@@ -43,8 +45,9 @@ find_target(const struct mask_request *request, struct mask_target *ret_target)
 bool
 mask_is_denied(const struct mask_target *target)
 {
-    return target->node != NULL &&
-           (target->node->kind == MASK_DENIED || target->node->kind == MASK_DEFAULT);
+    return target->node == NULL
+                   ? target->live != NULL && target->live->is_way
+                   : target->node->kind == MASK_DENIED || target->node->kind == MASK_DEFAULT;
 }
 
 const char *
@@ -141,10 +144,53 @@ reply_fixed(struct mask_request *request, size_t i)
     return MASK_SERVED;
 }
 
-static enum mask_outcome
-reply_live(struct mask_request *request)
+/* Whether a name is a directory that is denied, but not by a rule.  That it exists tells nothing
+ * new: names that are missing are told. */
+static bool
+is_way(const struct mask_request *request)
 {
-    const struct mask_live *live = mask_live_get(request->mask, request->path, &request->seen);
+    const struct boundary *boundary = request->mask->boundary;
+    const struct place *place = plan_place_of(boundary->plan, request->path);
+    const struct act act = { .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_READ,
+        .target = request->path,
+        .verb = "lookup",
+        .content = -1,
+        .quiet = true };
+    struct mask_caller caller;
+    uint64_t unused = 0;
+
+    if (request->error != 0 || !S_ISDIR(request->seen.stx_mode) || place == NULL ||
+            place->read != ABX_VERDICT_DENY || !place->by_default) {
+        return false;
+    }
+    if (request->in.pid == 0) {
+        return true; /* see mask_decide */
+    }
+    mask_identify(request, &caller);
+    return boundary->broker->decide(boundary->broker->data, &caller.subject, &act, &unused) ==
+           ABX_VERDICT_DENY;
+}
+
+/* Of a directory that is only passed through nothing is shown but that it is one. */
+static void
+live_attr(const struct mask_live *live, const struct statx *seen, struct fuse_attr *ret_attr)
+{
+    mask_attr(seen, ret_attr);
+    if (live != NULL && live->is_way) {
+        *ret_attr = (struct fuse_attr){ .ino = seen->stx_ino,
+            .mode = S_IFDIR | 0755,
+            .nlink = 2,
+            .uid = geteuid(),
+            .gid = getegid(),
+            .blksize = seen->stx_blksize };
+    }
+}
+
+static enum mask_outcome
+reply_live(struct mask_request *request, bool way)
+{
+    struct mask_live *live = mask_live_get(request->mask, request->path, &request->seen);
     struct fuse_entry_out out = { 0 };
 
     if (live == NULL) {
@@ -152,7 +198,8 @@ reply_live(struct mask_request *request)
     }
     out.nodeid = live->node;
     out.generation = live->generation;
-    mask_attr(&request->seen, &out.attr);
+    live->is_way = way;
+    live_attr(live, &request->seen, &out.attr);
     mask_reply(request, 0, &out, sizeof out);
     return MASK_SERVED;
 }
@@ -187,6 +234,9 @@ serve_lookup(struct mask_request *request, const struct mask_target *target)
             return mask_fail(request, ENOENT);
         }
     }
+    if (denied && request->has_looked && !request->has_verdict && is_way(request)) {
+        return reply_live(request, true);
+    }
     if (denied) {
         switch (mask_decide(request, ABX_ACCESS_READ, "lookup")) {
         case ABX_VERDICT_ASK:
@@ -200,7 +250,7 @@ serve_lookup(struct mask_request *request, const struct mask_target *target)
     if (!mask_look(request)) {
         return MASK_AT_WORK;
     }
-    return request->error != 0 ? mask_fail(request, request->error) : reply_live(request);
+    return request->error != 0 ? mask_fail(request, request->error) : reply_live(request, false);
 }
 
 /* ---- attributes ---- */
@@ -259,7 +309,7 @@ serve_getattr(struct mask_request *request, const struct mask_target *target)
         if (error != 0) {
             return mask_fail(request, error);
         }
-        mask_attr(&request->seen, &out.attr);
+        live_attr(target->live, &request->seen, &out.attr);
     }
     mask_reply(request, 0, &out, sizeof out);
     return MASK_SERVED;
@@ -294,8 +344,10 @@ static enum mask_outcome
 serve_access(struct mask_request *request, const struct mask_target *target)
 {
     const struct broker *broker = request->mask->boundary->broker;
-    bool passes = target->node != NULL && target->node->has_nodes &&
-                  (target->node->kind == MASK_DEFAULT || (request->flags & R_OK) == 0);
+    bool is_on_way = target->node != NULL ? target->node->has_nodes
+                                          : target->live != NULL && target->live->is_way;
+    bool passes = is_on_way && ((target->node != NULL && target->node->kind == MASK_DEFAULT) ||
+                                       (request->flags & R_OK) == 0);
 
     if ((request->flags & W_OK) != 0) {
         return mask_fail(request, EACCES);

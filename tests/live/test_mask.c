@@ -346,6 +346,9 @@ fake_decide(void *data, const struct subject *subject, const struct act *act, ui
 {
     bool asked = strstr(act->target, "/ask") != NULL && strstr(act->target, "/ask/no") == NULL;
 
+    if (act->quiet) {
+        return asked ? ABX_VERDICT_ASK : ABX_VERDICT_DENY;
+    }
     pthread_mutex_lock(&event_lock);
     note(asked ? "ask" : "deny", act);
     *ret_ticket = asked ? 1 : 0;
@@ -417,9 +420,9 @@ static void
 make_files(void)
 {
     static const char *const directories[] = { "mnt", "hold", "sec", "ask", "ask/no", "ask/sub",
-        "def", "def/in", "def/in/ok", "def/other" };
+        "def", "def/in", "def/in/ok", "def/other", "def/other/deep", "def/rule" };
     static const char *const files[] = { "sec/id", "one", "ask/a", "ask/no/x", "ask/sub/b",
-        "def/in/ok/f", "def/in/hidden", "token" };
+        "def/in/ok/f", "def/in/hidden", "def/other/deep/f", "token" };
     char path[256];
 
     snprintf(root, sizeof root, "/tmp/agentbox-mask-XXXXXX");
@@ -453,6 +456,7 @@ make_plan(void)
     add_place("ask/no", true, ABX_VERDICT_DENY, false);
     add_place("def", true, ABX_VERDICT_DENY, true);
     add_place("def/in/ok", true, ABX_VERDICT_ALLOW, false);
+    add_place("def/rule", true, ABX_VERDICT_DENY, false);
     add_place("one", false, ABX_VERDICT_DENY, false);
     add_place("sec", true, ABX_VERDICT_DENY, false);
     add_place("token", false, ABX_VERDICT_DENY, false);
@@ -535,8 +539,9 @@ static void
 remove_files(void)
 {
     static const char *const names[] = { "ask/no/x", "ask/sub/b", "ask/a", "ask/link", "ask/no",
-        "ask/sub", "ask", "def/in/ok/f", "def/in/hidden", "def/in/ok", "def/in", "def/other", "def",
-        "hold", "mnt", "one", "sec/id", "sec", "token", "" };
+        "ask/sub", "ask", "def/in/ok/f", "def/in/hidden", "def/in/ok", "def/in", "def/other/deep/f",
+        "def/other/deep", "def/other", "def/rule", "def", "hold", "mnt", "one", "sec/id", "sec",
+        "token", "" };
     char path[256];
 
     for (size_t i = 0; i < N_ELEMENTS(names); i++) {
@@ -608,7 +613,14 @@ static const struct act_case {
     { ACT_OPEN, "def/none", ENOENT, "", "" },
     { ACT_OPEN, "def/in/none", ENOENT, "", "" },
     { ACT_OPEN, "def/in/hidden", EACCES, "", "deny lookup /def/in/hidden" },
-    { ACT_LIST, "def/other", EACCES, "", "deny lookup /def/other" },
+    { ACT_STAT, "def/other", 0, "dir 0", "" },
+    { ACT_ENTER, "def/other/deep", 0, "", "" },
+    { ACT_LIST, "def/other", EACCES, "", "deny list /def/other" },
+    { ACT_LIST, "def/other/deep", EACCES, "", "deny list /def/other/deep" },
+    { ACT_OPEN, "def/other/deep/f", EACCES, "", "deny lookup /def/other/deep/f" },
+    { ACT_OPEN, "def/other/deep/none", ENOENT, "", "" },
+    { ACT_STAT, "def/rule", EACCES, NULL, "deny lookup /def/rule" },
+    { ACT_OPEN, "def/rule/none", EACCES, "", "deny lookup /def/rule" },
     { ACT_STAT, "ask/a", 0, "file 5", "" },
     { ACT_STAT, "ask/link", 0, "link 1", "" },
     { ACT_LINK, "ask/link", 0, "a", "" },
