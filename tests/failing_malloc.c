@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stands before libc's allocator for the whole process, so that strdup and asprintf fail too. */
+ * Stands before libc's allocator for the whole process, so that strdup and asprintf fail too; where
+ * there is a sanitizer, before its allocator. */
 #include "failing_malloc.h"
 
 #include <errno.h>
@@ -12,9 +13,19 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *pointer, size_t size);
 void __libc_free(void *pointer);
 
+/* A sanitizer's. */
+void *__interceptor_malloc(size_t size) __attribute__((weak));
+void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
+void *__interceptor_realloc(void *pointer, size_t size) __attribute__((weak));
+void __interceptor_free(void *pointer) __attribute__((weak));
+
+#define REAL(name) (__interceptor_##name != NULL ? __interceptor_##name : __libc_##name)
+
+static bool (*_Atomic decide)(const void *caller);
 static atomic_size_t countdown;
 static atomic_bool failed;
 static atomic_long alive;
+static _Thread_local bool uncounted;
 
 void
 malloc_fail_at(size_t n)
@@ -35,11 +46,28 @@ malloc_alive(void)
     return atomic_load(&alive);
 }
 
-static bool
-fails(void)
+void
+malloc_fail_if(bool (*fn)(const void *caller))
 {
+    atomic_store(&decide, fn);
+}
+
+void
+malloc_uncounted(bool on)
+{
+    uncounted = on;
+}
+
+static bool
+fails(const void *caller)
+{
+    bool (*fn)(const void *) = atomic_load(&decide);
     size_t left = atomic_load(&countdown);
 
+    if (fn != NULL && fn(caller)) {
+        errno = ENOMEM;
+        return true;
+    }
     while (left > 0) {
         if (atomic_compare_exchange_weak(&countdown, &left, left - 1)) {
             if (left == 1) {
@@ -56,26 +84,26 @@ fails(void)
 static void *
 counted(void *pointer)
 {
-    alive += pointer != NULL;
+    alive += pointer != NULL && !uncounted;
     return pointer;
 }
 
 void *
 malloc(size_t size)
 {
-    return fails() ? NULL : counted(__libc_malloc(size));
+    return fails(__builtin_return_address(0)) ? NULL : counted(REAL(malloc)(size));
 }
 
 void *
 calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : counted(__libc_calloc(count, size));
+    return fails(__builtin_return_address(0)) ? NULL : counted(REAL(calloc)(count, size));
 }
 
 void *
 realloc(void *pointer, size_t size)
 {
-    void *result = fails() ? NULL : __libc_realloc(pointer, size);
+    void *result = fails(__builtin_return_address(0)) ? NULL : REAL(realloc)(pointer, size);
 
     alive += pointer == NULL && result != NULL;
     return result;
@@ -85,5 +113,5 @@ void
 free(void *pointer)
 {
     alive -= pointer != NULL;
-    __libc_free(pointer);
+    REAL(free)(pointer);
 }

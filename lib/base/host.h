@@ -15,11 +15,15 @@ struct host_view {
     /* The path with every symbolic link in its existing part resolved; what does not exist is kept
      * as spelled.  Caller frees; NULL with errno: ENOMEM, or ELOOP where links loop. */
     char *(*real_path)(void *data, const char *path);
-    /* Adds the names (char *, caller frees) in a directory; 0 or -errno. */
+    /* Adds the names (char *, caller frees) in a directory; 0, or -errno and then perhaps some. */
     int (*list)(void *data, const char *path, struct vec *names);
     /* The first 64 KiB of a regular file as text (no link followed); NULL if it cannot be read.
      * Caller frees.  A view without it (NULL) knows no linked git worktrees. */
     char *(*read_text)(void *data, const char *path);
+    /* Why a look at something, by this thread since it last asked here, could not tell what is
+     * there: an errno, 0: none.  Then what was said to be missing may not be, and nothing may be
+     * built on it.  A view without it (NULL) always can. */
+    int (*trouble)(void *data);
 };
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "linux/process.h"
+#include "linux/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,13 +89,17 @@ name_made_directory(struct call *call, const char *path)
     }
 }
 
-void
+bool
 name_take_umask(const struct call *call)
 {
     uint64_t mask = 077;
 
+    if (!workers_be_apart()) {
+        return false;
+    }
     proc_status(call->pid, "Umask", 8, &mask);
-    syscall(SYS_umask, (mode_t)mask); /* the worker's own: the host's is another */
+    syscall(SYS_umask, (mode_t)mask);
+    return true;
 }
 
 static int
@@ -125,7 +130,9 @@ make_link(struct call *call, const struct name_request *request, int parent, con
 static int
 perform(struct call *call, const struct name_request *request, int parent, const char *name)
 {
-    name_take_umask(call);
+    if (!name_take_umask(call)) {
+        return -errno;
+    }
     switch (request->deed) {
     case DEED_MKDIR:
         return mkdirat(parent, name, request->mode) == 0 ? 0 : -errno;

@@ -13,7 +13,7 @@ enum call_result calls_move(struct call *call);
 /* A directory came to stand in a guarded one: what is in it may be written directly, if nothing in
  * it is protected.  Blocks; workers only. */
 void name_made_directory(struct call *call, const char *path);
-/* The calling thread's umask becomes that of the caller.  Workers only: they have their own. */
-void name_take_umask(const struct call *call);
+/* The calling worker's umask becomes that of the caller; false with errno: nothing may be made. */
+bool name_take_umask(const struct call *call);
 
 #endif

@@ -155,7 +155,9 @@ create(struct call *call, struct resolved *resolved, const struct open_request *
     if (parent < 0) {
         return call_fail(call, EACCES);
     }
-    name_take_umask(call);
+    if (!name_take_umask(call)) {
+        return call_fail(call, errno);
+    }
     fd = openat(parent, resolved->name,
             (int)request->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
             request->mode);
@@ -170,7 +172,9 @@ create_nameless(struct call *call, int directory, const struct open_request *req
 {
     AUTO(closep) int fd = -1;
 
-    name_take_umask(call);
+    if (!name_take_umask(call)) {
+        return call_fail(call, errno);
+    }
     fd = openat(directory, ".", (int)request->flags | O_CLOEXEC, request->mode);
     return fd < 0 ? call_fail(call, errno) : open_hand_in(call, fd, request);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The real file system behind struct host_view.  No state; any thread. */
+ * The real file system behind struct host_view.  Any thread; the only state is each thread's own
+ * trouble. */
 #include "linux/host.h"
 
 #include "base/mem.h"
@@ -17,12 +18,38 @@
 
 #define TEXT_MAX (64u << 10)
 
+static _Thread_local int last_trouble;
+
+/* What is missing, or closed to the host and so to the box, is an answer; the rest is trouble. */
+static void
+note(int error)
+{
+    static const int answers[] = { ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG };
+
+    for (size_t i = 0; i < N_ELEMENTS(answers); i++) {
+        if (error == answers[i]) {
+            return;
+        }
+    }
+    last_trouble = error;
+}
+
+static int
+trouble(void *data)
+{
+    int error = last_trouble;
+
+    last_trouble = 0;
+    return error;
+}
+
 static enum host_kind
 look(void *data, const char *path)
 {
     struct stat stat;
 
     if (lstat(path, &stat) < 0) {
+        note(errno);
         return HOST_MISSING;
     }
     switch (stat.st_mode & S_IFMT) {
@@ -66,6 +93,14 @@ look_without_links(const char *path)
 }
 
 static char *
+without_memory(void)
+{
+    note(ENOMEM);
+    errno = ENOMEM;
+    return NULL;
+}
+
+static char *
 real_path(void *data, const char *path)
 {
     int error = look_without_links(path);
@@ -74,22 +109,34 @@ real_path(void *data, const char *path)
     AUTO(freep) char *real_parent = NULL;
 
     if (error == 0) {
-        return real;
+        return real == NULL ? without_memory() : real;
     }
     if (error != ENOENT) {
         real = realpath(path, NULL);
-        if (real != NULL || errno == ENOMEM || errno == ELOOP) {
+        if (real != NULL || errno == ELOOP) {
             return real;
         }
+        if (errno == ENOMEM) {
+            return without_memory();
+        }
+        note(errno);
     }
     /* What is missing, or cannot be looked at, is kept as spelled: nothing can be reached there by
      * us, and so not by the box. */
     if (strcmp(path, "/") == 0) {
-        return strdup(path);
+        real = strdup(path);
+        return real == NULL ? without_memory() : real;
     }
     parent = path_parent(path);
-    real_parent = parent == NULL ? NULL : real_path(data, parent);
-    return real_parent == NULL ? NULL : path_join(real_parent, strrchr(path, '/') + 1);
+    if (parent == NULL) {
+        return without_memory();
+    }
+    real_parent = real_path(data, parent);
+    if (real_parent == NULL) {
+        return NULL;
+    }
+    real = path_join(real_parent, strrchr(path, '/') + 1);
+    return real == NULL ? without_memory() : real;
 }
 
 static int
@@ -99,6 +146,7 @@ list(void *data, const char *path, struct vec *names)
     const struct dirent *entry;
 
     if (directory == NULL) {
+        note(errno);
         return -errno;
     }
     while ((entry = readdir(directory)) != NULL) {
@@ -113,6 +161,7 @@ list(void *data, const char *path, struct vec *names)
         }
         if (name == NULL || *name == NULL) {
             names->count -= name != NULL;
+            note(ENOMEM);
             closedir(directory);
             return -ENOMEM;
         }
@@ -129,14 +178,26 @@ read_text(void *data, const char *path)
     struct stat stat;
     ssize_t n;
 
-    if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
+    if (fd < 0 || fstat(fd, &stat) < 0) {
+        note(errno);
+        return NULL;
+    }
+    if (!S_ISREG(stat.st_mode)) {
         return NULL;
     }
     text = calloc(1, TEXT_MAX + 1);
     n = text == NULL ? -1 : pread(fd, text, TEXT_MAX, 0);
-    return n < 0 ? NULL : steal_ptr(&text);
+    if (n < 0) {
+        note(errno);
+        return NULL;
+    }
+    return steal_ptr(&text);
 }
 
 const struct host_view host_real = {
-    .look = look, .real_path = real_path, .list = list, .read_text = read_text
+    .look = look,
+    .real_path = real_path,
+    .list = list,
+    .read_text = read_text,
+    .trouble = trouble,
 };

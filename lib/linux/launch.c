@@ -34,6 +34,11 @@
 #endif
 
 /* ThreadSanitizer takes clone() for a fork and forgets what it knows. */
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
+#        define __SANITIZE_THREAD__ 1
+#    endif
+#endif
 #ifdef __SANITIZE_THREAD__
 extern int __clone(int (*fn)(void *data), void *stack, int flags, void *data, ...);
 #    define CLONE __clone

@@ -158,10 +158,9 @@ bind_in(struct call *call, int parent, const char *name)
     if (fd < 0) {
         return net_failed(call, fd, "bind");
     }
-    if (fchdir(parent) < 0) {
+    if (!name_take_umask(call) || fchdir(parent) < 0) {
         return call_fail(call, errno);
     }
-    name_take_umask(call);
     set_path(&address, name);
     if (bind(fd, (const struct sockaddr *)&address.storage, address.length) < 0) {
         error = errno;

@@ -50,6 +50,15 @@ workers_drop_capabilities(void)
     syscall(SYS_capset, &header, data);
 }
 
+bool
+workers_be_apart(void)
+{
+    static _Thread_local bool is_apart;
+
+    is_apart = is_apart || unshare(CLONE_FS) == 0;
+    return is_apart;
+}
+
 /* Waits for work; false: none came, or the pool ends. */
 static bool
 wait_for_work(struct workers *workers)
@@ -74,12 +83,9 @@ work(void *data)
     struct workers *workers = data;
 
     prctl(PR_SET_NAME, "abx-worker");
-    /* Own umask and cwd: the host's are never touched. */
-    bool is_apart = unshare(CLONE_FS) == 0;
-
     workers_drop_capabilities();
     pthread_mutex_lock(&workers->lock);
-    while (is_apart && wait_for_work(workers)) {
+    while (wait_for_work(workers)) {
         struct work next = workers->queue[workers->first];
 
         workers->first = (workers->first + 1) % WORKERS_QUEUE_MAX;

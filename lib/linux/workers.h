@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Inside lib/linux only: at most four threads per box for what may block.  They are started when
- * there is work and end when there is none for a while; each has its own umask and cwd, all signals
- * blocked, and none of the capabilities of root that a box does not have. */
+ * there is work and end when there is none for a while; each has all signals blocked, its own umask
+ * and cwd once it asks for them, and none of the capabilities of root that a box does not have. */
 #ifndef ABX_LINUX_WORKERS_H
 #define ABX_LINUX_WORKERS_H
 
@@ -19,6 +19,9 @@ struct workers *workers_new(void); /* NULL: no memory */
 bool workers_do(struct workers *workers, work_fn fn, void *data);
 /* Waits for running jobs; queued ones are run first. NULL is nothing. */
 void workers_free(struct workers *workers);
+/* On a worker: from now on its umask and cwd are its own, never the host's; false with errno: they
+ * are not, and nothing may be done that needs them. */
+bool workers_be_apart(void);
 
 /* Drops, from the calling thread only, what a root host may do and the box may not: file
  * permissions hold, and what the kernel shows to root alone is not shown.  Reading and killing the

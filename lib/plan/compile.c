@@ -273,9 +273,7 @@ compile_root(struct compiler *compiler)
         plan->root = ROOT_HOST;
         return ABX_OK;
     }
-    if (host->list(host->data, "/", &names) < 0) {
-        names.count = 0;
-    }
+    (void)!host->list(host->data, "/", &names);
     for (size_t i = 0; i < names.count; i++) {
         char *name = *vec_at(&names, char *, i);
         AUTO(freep) char *path = path_join("/", name);

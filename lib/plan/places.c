@@ -207,9 +207,7 @@ add_children(struct compiler *compiler, const char *directory, size_t n_anchors,
     struct vec names = VEC(char *);
     abx_status r = ABX_OK;
 
-    if (compiler->host->list(compiler->host->data, directory, &names) < 0) {
-        names.count = 0;
-    }
+    (void)!compiler->host->list(compiler->host->data, directory, &names);
     for (size_t i = 0; i < names.count; i++) {
         char *name = *vec_at(&names, char *, i);
         AUTO(freep) char *path = path_join(directory, name);

@@ -8,6 +8,7 @@
 #include "supervise/canary.h"
 #include "supervise/capture.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,24 +89,39 @@ delist(abx_box *box)
     pthread_mutex_unlock(&box->context->lock);
 }
 
+/* Errno of what could not be looked at since the last time; forgets it. */
+static int
+trouble(const struct host_view *host)
+{
+    return host->trouble == NULL ? 0 : host->trouble(host->data);
+}
+
 static abx_status
 build(abx_box *box, struct fail *fail)
 {
     const struct backend *backend = box->context->backend;
+    int error = trouble(backend->host); /* an older one is nothing to this box */
     struct box_setup setup = {
         .plan = &box->plan,
         .loop = box->context->loop,
         .broker = &box->broker,
         .init_path = box->context->init_path,
     };
-    abx_status r = policy_resolve(box->policy, backend->host, &box->resolved, fail);
+    abx_status r;
 
+    r = policy_resolve(box->policy, backend->host, &box->resolved, fail);
     if (r == ABX_OK) {
         r = plan_compile(
                 box->resolved, backend->host, &box->context->capabilities, &box->plan, fail);
     }
     if (r == ABX_OK) {
         r = backend->open(&setup, &box->boundary, fail);
+    }
+    error = trouble(backend->host);
+    if (r == ABX_OK && error != 0) {
+        r = error == ENOMEM ? fail_nomem(fail)
+                            : fail_set(fail, ABX_ERR_SETUP, error, "look:host",
+                                      "a part of the host's file system could not be looked at");
     }
     return r;
 }
