@@ -34,6 +34,7 @@
         .name = #call, .number = SYS_##call, __VA_ARGS__                                           \
     }
 #define REFUSED(call) ROW(call, .class = CLASS_REFUSED)
+#define OF_OTHERS(call) ROW(call, .class = CLASS_REFUSED, .when = WHEN_SHARED_PROCESSES)
 #define ABSENT(call) ROW(call, .class = CLASS_ABSENT)
 #define NAME(call) ROW(call, .class = CLASS_NAME)
 #define ATTRIBUTE(call) ROW(call, .class = CLASS_ATTRIBUTE)
@@ -133,9 +134,13 @@ const struct call_rule call_rules[] = {
     REFUSED(mount_setattr),
     { .name = "open_tree_attr", .number = NUMBER_OPEN_TREE_ATTR, .class = CLASS_REFUSED },
     REFUSED(open_by_handle_at),
-    REFUSED(ptrace),
-    REFUSED(process_vm_readv),
-    REFUSED(process_vm_writev),
+    /* With processes of its own a box may look into them: init is not dumpable, another command is
+     * another Landlock domain, and a call that was changed passes the filter again. */
+    OF_OTHERS(ptrace),
+    OF_OTHERS(process_vm_readv),
+    OF_OTHERS(process_vm_writev),
+    /* Init's limits are those of every later command. */
+    ROW(prlimit64, .class = CLASS_REFUSED, .test = TEST_EQUAL, .argument = 0, .value = 1),
     REFUSED(pidfd_getfd),
     REFUSED(bpf),
     REFUSED(keyctl),
@@ -200,7 +205,7 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
     switch (rule->class) {
     case CLASS_REFUSED:
     case CLASS_ABSENT:
-        return true;
+        break;
     case CLASS_NETWORK:
         /* Without a broker what no other layer confines is refused. */
         if (!broker && rule->test != TEST_SOCKET && rule->test != TEST_ANY_BIT) {
@@ -228,6 +233,8 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
         return plan->read_patterns;
     case WHEN_SHARED_NETWORK:
         return !plan->capabilities.net_namespace;
+    case WHEN_SHARED_PROCESSES:
+        return !plan->capabilities.pid_namespace;
     }
     return true;
 }

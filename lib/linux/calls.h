@@ -28,7 +28,8 @@ enum call_when {
     WHEN_ALWAYS,
     WHEN_GUARDED, /* something is guarded */
     WHEN_READ_PATTERNS, /* reads are decided by name */
-    WHEN_SHARED_NETWORK /* the box has no network of its own */
+    WHEN_SHARED_NETWORK, /* the box has no network of its own */
+    WHEN_SHARED_PROCESSES /* it sees processes of the host */
 };
 
 /* For which arguments a row counts. All but pointers are compared by their low 32 bits, which is

@@ -38,6 +38,8 @@ static const struct group groups[] = {
             "attach by starting the program under logging of its own",
             { SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd,
                     SYS_perf_event_open } },
+    { "the limits of the box are the policy's", "set the limits of your own processes",
+            { SYS_prlimit64 } },
     { "a box cannot reach into the kernel", "do it outside of the box",
             { SYS_bpf, SYS_userfaultfd, SYS_fanotify_init, SYS_kexec_load, SYS_init_module,
                     SYS_finit_module, SYS_delete_module, SYS_syslog } },

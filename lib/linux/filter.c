@@ -309,7 +309,7 @@ struct cached {
     void *program; /* struct sock_filter[]; never freed, there are few */
     size_t size;
 };
-static struct cached cache[32];
+static struct cached cache[64];
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* All that call_rule_applies and emit_all look at. */
@@ -320,7 +320,8 @@ cache_index(const struct plan *plan)
 
     return (plan->capabilities.seccomp_notify ? 1u : 0u) | (guarded ? 2u : 0u) |
            (plan->read_patterns ? 4u : 0u) | (plan->decide_exec ? 8u : 0u) |
-           (plan->capabilities.net_namespace ? 16u : 0u);
+           (plan->capabilities.net_namespace ? 16u : 0u) |
+           (plan->capabilities.pid_namespace ? 32u : 0u);
 }
 
 static int

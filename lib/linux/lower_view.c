@@ -156,6 +156,7 @@ lower_place(struct lowering *lowering, size_t i)
     const struct plan *plan = lowering->plan;
     const struct place *place = vec_at(&plan->places, struct place, i);
     const struct place *above = place_above(plan, place->path);
+    bool may_vanish;
 
     if (strcmp(place->path, "/") == 0) {
         return;
@@ -166,13 +167,16 @@ lower_place(struct lowering *lowering, size_t i)
         return;
     }
     lower_target(lowering, place->path, place->is_directory);
+    /* A child of a guarded directory: gone or replaced meanwhile, it stays read-only. */
+    may_vanish = above != NULL && above->guarded && place->write == ABX_VERDICT_ALLOW;
     if (is_masked(place)) {
         lower_masked(lowering, i, place);
     } else if (path_is_below(place->path, "/dev") && !place->is_directory &&
                lowering->host->look(lowering->host->data, place->path) == HOST_OTHER) {
         lower_at(lowering, OP_DEVICE, place->path, place->path, 0, 0, 0);
     } else {
-        lower_at(lowering, OP_BIND, place->path, place->path, attrs_of(place), 0, OPF_RECURSIVE);
+        lower_at(lowering, OP_BIND, place->path, place->path, attrs_of(place), 0,
+                OPF_RECURSIVE | (may_vanish ? OPF_MAY_VANISH : 0));
     }
     lower_mounted(lowering, place->path, false);
 }

@@ -17,7 +17,8 @@ static const struct bit_name {
 } attribute_names[] = { { 0x1, "rdonly" }, { 0x2, "nosuid" }, { 0x4, "nodev" }, { 0x8, "noexec" },
     { 0x200000, "nosymfollow" } },
   flag_names[] = { { OPF_RECURSIVE, "recursive" }, { OPF_FROM_BOX, "from-box" },
-      { OPF_OPTIONAL, "optional" }, { OPF_DENY_SETGROUPS, "deny-setgroups" } };
+      { OPF_OPTIONAL, "optional" }, { OPF_DENY_SETGROUPS, "deny-setgroups" },
+      { OPF_MAY_VANISH, "may-vanish" } };
 
 static void
 dump_bits(struct str *out, const struct bit_name *names, size_t count, uint64_t value)

@@ -74,7 +74,7 @@ enum wire_code {
     OP_ROOT_TMPFS, /* an empty tmpfs becomes the new root (rung of default-denied reads before
                       the mask is bound); made read-only by OP_REMOUNT at the end */
     OP_BIND, /* a: host path, b: box path (must exist); x: attrs set, y: attrs cleared;
-                flags: OPF_RECURSIVE, OPF_FROM_BOX (a is a box path) */
+                flags: OPF_RECURSIVE, OPF_FROM_BOX (a is a box path), OPF_MAY_VANISH */
     OP_TMPFS, /* b: box path; x: mode; y: size in bytes, 0 is the kernel's default */
     OP_PROC, /* b: box path; flags: OPF_OPTIONAL */
     OP_DEVPTS, /* b: box path (newinstance, ptmxmode 0666, mode 0620) */
@@ -118,7 +118,8 @@ enum {
     OPF_RECURSIVE = 1,
     OPF_FROM_BOX = 2,
     OPF_OPTIONAL = 4 /* failure is fine, and told in WIRE_READY.mask */,
-    OPF_DENY_SETGROUPS = 8
+    OPF_DENY_SETGROUPS = 8,
+    OPF_MAY_VANISH = 16 /* what is not there any more is not bound: what covers it stays */
 };
 
 /* ---- command block: in a sealed memfd, passed with WIRE_SPAWN ---- */

@@ -95,7 +95,7 @@ evaluate(const struct vec *filter, const struct seccomp_data *data)
 }
 
 /* ---- plans ---- */
-#define PLANS 32
+#define PLANS 64
 static struct plan
 make_plan(int i)
 {
@@ -106,6 +106,7 @@ make_plan(int i)
     plan.read_patterns = (i & 4) != 0;
     plan.decide_exec = (i & 8) != 0;
     plan.capabilities.net_namespace = (i & 16) != 0;
+    plan.capabilities.pid_namespace = (i & 32) != 0;
     return plan;
 }
 
@@ -165,9 +166,6 @@ static const int attributes[] = {
 };
 static const int by_descriptor[] = { SYS_fchown, SYS_fsetxattr, SYS_fremovexattr };
 static const int refused[] = {
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
     SYS_pidfd_getfd,
     SYS_mount,
     SYS_umount2,
@@ -325,9 +323,15 @@ is_decided(const struct plan *plan, int number, const uint64_t *args)
 }
 
 static bool
-is_refused(int number, const uint64_t *args)
+is_refused(const struct plan *plan, int number, const uint64_t *args)
 {
     switch (number) {
+    case SYS_ptrace:
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+        return !plan->capabilities.pid_namespace;
+    case SYS_prlimit64:
+        return (uint32_t)args[0] == 1;
     case SYS_clone:
         return (args[0] & (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                   CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)) != 0;
@@ -354,7 +358,7 @@ expected(const struct plan *plan, int number, const uint64_t *args)
     if (is_in(absent, N_ELEMENTS(absent), number)) {
         return ABSENT_ACTION;
     }
-    if (is_refused(number, args)) {
+    if (is_refused(plan, number, args)) {
         return refusal(plan);
     }
     if (plan->capabilities.seccomp_notify && is_decided(plan, number, args)) {

@@ -81,5 +81,8 @@ op_run(struct init *init, const struct wire_op *op)
         init->n_optional++;
         return 0;
     }
+    if ((op->flags & OPF_MAY_VANISH) != 0 && (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)) {
+        return 0;
+    }
     return r;
 }
