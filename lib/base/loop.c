@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -21,6 +22,7 @@ struct loop_source {
     struct loop *loop;
     struct loop_source *previous, *next; /* in the loop's list of live sources, or of dead ones */
     int fd;
+    uint32_t events;
     bool dead; /* removed; freed when no batch of events can name it any more */
     loop_ready_fn fn;
     void *data;
@@ -46,6 +48,8 @@ struct loop {
     int wake; /* eventfd: something was posted, or stop */
     struct loop_source *sources;
     struct loop_source *dead;
+    struct loop_source *preferred; /* polled itself, with no events in the epoll set; or NULL */
+    const struct loop_source *likely; /* the last that asked to be preferred; may be gone */
     struct loop_timer *timers; /* soonest first */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t called;
@@ -159,7 +163,9 @@ loop_add(struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn fn, voi
     if (source == NULL) {
         return NULL;
     }
-    *source = (struct loop_source){ .loop = loop, .fd = fd, .fn = fn, .data = data };
+    *source = (struct loop_source){
+        .loop = loop, .fd = fd, .events = epoll_events, .fn = fn, .data = data
+    };
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
         int saved = errno;
 
@@ -175,12 +181,40 @@ loop_add(struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn fn, voi
     return source;
 }
 
-void
-loop_modify(struct loop_source *source, uint32_t epoll_events)
+static void
+set_events(struct loop_source *source, uint32_t epoll_events)
 {
     struct epoll_event event = { .events = epoll_events, .data.ptr = source };
 
     epoll_ctl(source->loop->epoll, EPOLL_CTL_MOD, source->fd, &event);
+}
+
+void
+loop_modify(struct loop_source *source, uint32_t epoll_events)
+{
+    struct loop *loop = source->loop;
+
+    loop->preferred = loop->preferred == source ? NULL : loop->preferred;
+    source->events = epoll_events;
+    set_events(source, epoll_events);
+}
+
+void
+loop_prefer(struct loop_source *source)
+{
+    struct loop *loop = source->loop;
+
+    bool again = loop->likely == source;
+
+    loop->likely = source;
+    if (!again || loop->preferred == source || source->dead) {
+        return;
+    }
+    if (loop->preferred != NULL) {
+        set_events(loop->preferred, loop->preferred->events);
+    }
+    loop->preferred = source;
+    set_events(source, 0);
 }
 
 void
@@ -192,6 +226,7 @@ loop_remove(struct loop_source *source)
         return;
     }
     loop = source->loop;
+    loop->preferred = loop->preferred == source ? NULL : loop->preferred;
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, source->fd, NULL);
     if (source->previous != NULL) {
         source->previous->next = source->next;
@@ -366,16 +401,11 @@ run_posted(struct loop *loop)
 }
 
 static void
-run_ready(struct loop *loop)
+run_batch(struct loop *loop, int timeout)
 {
     struct epoll_event events[BATCH];
-    bool posted;
-    int n;
+    int n = epoll_wait(loop->epoll, events, BATCH, timeout);
 
-    pthread_mutex_lock(&loop->lock);
-    posted = loop->first != NULL || loop->stop;
-    pthread_mutex_unlock(&loop->lock);
-    n = epoll_wait(loop->epoll, events, BATCH, posted ? 0 : next_timeout(loop));
     for (int i = 0; i < n; i++) {
         struct loop_source *source = events[i].data.ptr;
         uint64_t count;
@@ -386,6 +416,42 @@ run_ready(struct loop *loop)
         } else if (!source->dead) {
             source->fn(source->data, events[i].events);
         }
+    }
+}
+
+/* Waits for the preferred source itself and for all others by the epoll set. */
+static void
+run_preferred(struct loop *loop, int timeout)
+{
+    struct loop_source *source = loop->preferred;
+    struct pollfd fds[2] = { { .fd = source->fd, .events = (short)source->events },
+        { .fd = loop->epoll, .events = POLLIN } };
+
+    if (poll(fds, N_ELEMENTS(fds), timeout) <= 0) {
+        return;
+    }
+    if (fds[0].revents != 0) {
+        source->fn(source->data, (uint32_t)(unsigned short)fds[0].revents);
+    }
+    if (fds[1].revents != 0) {
+        run_batch(loop, 0);
+    }
+}
+
+static void
+run_ready(struct loop *loop)
+{
+    bool posted;
+    int timeout;
+
+    pthread_mutex_lock(&loop->lock);
+    posted = loop->first != NULL || loop->stop;
+    pthread_mutex_unlock(&loop->lock);
+    timeout = posted ? 0 : next_timeout(loop);
+    if (loop->preferred != NULL) {
+        run_preferred(loop, timeout);
+    } else {
+        run_batch(loop, timeout);
     }
     free_sources(&loop->dead);
 }

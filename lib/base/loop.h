@@ -26,6 +26,10 @@ struct loop_source *loop_add(
         struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn fn, void *data);
 void loop_modify(struct loop_source *source, uint32_t epoll_events);
 void loop_remove(struct loop_source *source); /* NULL is nothing */
+/* This one is likely to be the next, and its waker says that it is about to sleep: the kernel then
+ * moves the loop's thread to that processor, which it does not through an epoll set.  Counts when
+ * it is said twice in a row, and until it is of another one, or the events are modified. */
+void loop_prefer(struct loop_source *source);
 
 /* Calls once at a monotonic time in ns; removing it before is fine, after it fired it is gone. */
 struct loop_timer;

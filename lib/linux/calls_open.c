@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "linux/calls_name.h"
+#include "linux/listeners.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,12 +113,10 @@ how_of(const struct open_request *request)
 enum call_result
 open_hand_in(struct call *call, int fd, const struct open_request *request)
 {
-    if ((request->flags & O_NONBLOCK) == 0) {
-        int flags = fcntl(fd, F_GETFL);
-
-        if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0) {
-            return call_fail(call, errno);
-        }
+    /* Of the flags that it was opened with only this one is not what was asked for. */
+    if ((request->flags & O_NONBLOCK) == 0 &&
+            fcntl(fd, F_SETFL, (int)request->flags & (O_APPEND | O_DIRECT | O_NOATIME)) != 0) {
+        return call_fail(call, errno);
     }
     return call_return_fd(call, fd, (request->flags & O_CLOEXEC) != 0);
 }
@@ -129,8 +128,9 @@ open_object(struct call *call, int object, const struct open_request *request)
     char link[32];
     uint64_t flags = request->flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW | O_PATH);
 
-    snprintf(link, sizeof link, "/proc/self/fd/%d", object);
-    fd = open(link, (int)flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    snprintf(link, sizeof link, "%d", object);
+    fd = openat(call->boundary->listeners->own_fds, link,
+            (int)flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0 && errno == EWOULDBLOCK && (request->flags & O_NONBLOCK) == 0) {
         return CALL_LATER; /* leased: its holder has been told to give it up */
     }

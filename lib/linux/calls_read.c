@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "linux/listeners.h"
 #include "linux/process.h"
 
 #include <errno.h>
@@ -91,8 +92,9 @@ open_pipe(struct call *call, const struct resolved *resolved, const struct open_
     char link[32];
 
     if (call->waiting_fd < 0) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", resolved->object);
-        call->waiting_fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        snprintf(link, sizeof link, "%d", resolved->object);
+        call->waiting_fd =
+                openat(call->boundary->listeners->own_fds, link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     }
     if (call->waiting_fd < 0) {
         return call_fail(call, errno);
@@ -174,8 +176,10 @@ open_to_read(struct call *call, struct resolved *resolved, const struct open_req
     if (decide(call, resolved, &result) == COURSE_ANSWERED) {
         return result;
     }
-    if (fstatfs(resolved->object, &fs) != 0 ||
-            (fs.f_type == PROC_SUPER_MAGIC && !may_read_proc(resolved))) {
+    /* What lies on a device is not /proc. */
+    if (resolved->stat.stx_dev_major == 0 &&
+            (fstatfs(resolved->object, &fs) != 0 ||
+                    (fs.f_type == PROC_SUPER_MAGIC && !may_read_proc(resolved)))) {
         return call_fail(call, EACCES);
     }
     if (S_ISREG(resolved->stat.stx_mode) || S_ISDIR(resolved->stat.stx_mode)) {

@@ -36,7 +36,8 @@ course_decide(struct call *call, struct resolved *resolved, uint32_t access, con
     if (resolved->asked[0] != '\0' && strcmp(resolved->asked, resolved->path) != 0) {
         act.asked = resolved->asked;
     }
-    if (!call_is_valid(call)) {
+    /* To read for a caller that is gone changes nothing: the answer has nobody to go to. */
+    if (access != ABX_ACCESS_READ && !call_is_valid(call)) {
         *ret_result = CALL_SENT;
         return COURSE_ANSWERED;
     }

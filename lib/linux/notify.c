@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,7 @@ on_notification(void *data, uint32_t events)
     if (ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_RECV, &notification) != 0) {
         return;
     }
+    loop_prefer(notify->source);
     call = (struct call){
         .boundary = boundary,
         .notify = notify,
@@ -238,11 +240,14 @@ listeners_new(struct boundary *boundary)
     pthread_mutex_init(&listeners->lock, NULL);
     listeners->workers = workers_new();
     listeners->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    listeners->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (listeners->wake >= 0) {
         listeners->source = loop_add(boundary->loop, listeners->wake, EPOLLIN, on_wake, listeners);
     }
-    if (listeners->workers == NULL || listeners->source == NULL) {
+    if (listeners->workers == NULL || listeners->source == NULL || listeners->own_fds < 0) {
+        loop_remove(listeners->source);
         close_fd(listeners->wake);
+        close_fd(listeners->own_fds);
         workers_free(listeners->workers);
         free(listeners);
         return NULL;
@@ -319,6 +324,7 @@ notify_close(struct boundary *boundary)
     workers_free(listeners->workers);
     held_drop(listeners, NULL);
     close_fd(listeners->wake);
+    close_fd(listeners->own_fds);
     pthread_mutex_destroy(&listeners->lock);
     free(listeners);
     boundary->listeners = NULL;

@@ -86,13 +86,13 @@ stat_of(const struct call *call, int fd, struct statx *ret_stat)
 /* The path of what fd is, as the kernel tells it: from the root of the mounts it lies in, which is
  * that of the box. */
 static int
-path_of(int fd, char *buffer, size_t room)
+path_of(const struct call *call, int fd, char *buffer, size_t room)
 {
-    char link[32];
+    char link[16];
     ssize_t n;
 
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, buffer, room);
+    snprintf(link, sizeof link, "%d", fd);
+    n = readlinkat(call->boundary->listeners->own_fds, link, buffer, room);
     if (n < 0) {
         return -errno;
     }
@@ -215,7 +215,7 @@ follow_magic(struct call *call, struct resolved *resolved)
     if (!call->on_worker) {
         return -EAGAIN;
     }
-    r = path_of(resolved->parent, path, sizeof path);
+    r = path_of(call, resolved->parent, path, sizeof path);
     if (r < 0 || strcmp(path, "/proc/1") == 0 || strncmp(path, "/proc/1/", 8) == 0) {
         return -EACCES;
     }
@@ -249,7 +249,7 @@ next_of_link(struct call *call, struct resolved *resolved, char *path)
         return follow_magic(call, resolved);
     }
     if (target[0] != '/') {
-        int r = path_of(resolved->parent, path, PATH_MAX);
+        int r = path_of(call, resolved->parent, path, PATH_MAX);
 
         if (r < 0) {
             return r;
@@ -370,7 +370,7 @@ resolved_path(struct call *call, struct resolved *resolved)
     if (resolved->has_path) {
         return 0;
     }
-    r = path_of(fd, resolved->path, sizeof resolved->path);
+    r = path_of(call, fd, resolved->path, sizeof resolved->path);
     r = r < 0 ? r : check_not_deleted(call, fd, resolved->path);
     if (r < 0) {
         return r;

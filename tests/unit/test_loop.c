@@ -144,6 +144,86 @@ START_TEST(a_removed_source_is_not_called_again)
 }
 END_TEST
 
+/* Two pipes that are preferred in turn, each of its own opinion. */
+static struct taste {
+    int fds[2][2];
+    struct loop_source *sources[2];
+    int calls[2];
+    int done;
+} taste;
+
+static void
+read_and_prefer(void *data, uint32_t events)
+{
+    int i = *(int *)data;
+    char byte;
+
+    ck_assert_int_eq(read(taste.fds[i][0], &byte, 1), 1);
+    taste.calls[i]++;
+    loop_prefer(taste.sources[i]);
+    ck_assert_int_eq(write(taste.done, "x", 1), 1);
+}
+
+static void
+add_tastes(void *data)
+{
+    static int numbers[2] = { 0, 1 };
+
+    for (int i = 0; i < 2; i++) {
+        taste.sources[i] = loop_add(loop, taste.fds[i][0], EPOLLIN, read_and_prefer, &numbers[i]);
+    }
+}
+
+static void
+close_ears(void *data)
+{
+    loop_modify(taste.sources[1], 0);
+}
+
+static void
+open_ears(void *data)
+{
+    loop_modify(taste.sources[1], EPOLLIN);
+}
+
+static void
+remove_tastes(void *data)
+{
+    loop_remove(taste.sources[0]);
+    loop_remove(taste.sources[1]);
+}
+
+START_TEST(a_preferred_source_and_the_others_are_all_served)
+{
+    static const char turns[] = "0001011100010111";
+    int done[2];
+    char byte;
+
+    taste = (struct taste){ 0 };
+    ck_assert_int_eq(pipe(done), 0);
+    taste.done = done[1];
+    ck_assert_int_eq(pipe(taste.fds[0]), 0);
+    ck_assert_int_eq(pipe(taste.fds[1]), 0);
+    ck_assert(loop_call(loop, add_tastes, NULL));
+    for (const char *turn = turns; *turn != '\0'; turn++) {
+        ck_assert_int_eq(write(taste.fds[*turn - '0'][1], "x", 1), 1);
+        ck_assert_int_eq(read(done[0], &byte, 1), 1);
+    }
+    ck_assert_int_eq(taste.calls[0], 8);
+    ck_assert_int_eq(taste.calls[1], 8);
+    ck_assert(loop_call(loop, close_ears, NULL)); /* of the one that is preferred now */
+    ck_assert_int_eq(write(taste.fds[1][1], "x", 1), 1);
+    ck_assert_int_eq(write(taste.fds[0][1], "x", 1), 1);
+    ck_assert_int_eq(read(done[0], &byte, 1), 1);
+    ck_assert(loop_call(loop, nothing, NULL));
+    ck_assert_int_eq(taste.calls[1], 8);
+    ck_assert(loop_call(loop, open_ears, NULL));
+    ck_assert_int_eq(read(done[0], &byte, 1), 1);
+    ck_assert_int_eq(taste.calls[1], 9);
+    ck_assert(loop_call(loop, remove_tastes, NULL));
+}
+END_TEST
+
 static struct timers {
     struct loop_timer *never;
     uint64_t start, fired;
@@ -243,6 +323,7 @@ make_suite(void)
     tcase_add_test(tcase, a_call_on_the_loops_own_thread_runs_at_once);
     tcase_add_test(tcase, posted_calls_run_in_order);
     tcase_add_test(tcase, a_removed_source_is_not_called_again);
+    tcase_add_test(tcase, a_preferred_source_and_the_others_are_all_served);
     tcase_add_test(tcase, a_timer_fires_once_not_before_its_time_and_can_remove_another);
     tcase_add_test(tcase, after_the_loop_stopped_nothing_can_be_posted);
     tcase_add_test(tcase, many_threads_call_at_once);
