@@ -36,6 +36,11 @@
 #define REFUSED(call) ROW(call, .class = CLASS_REFUSED)
 #define OF_OTHERS(call) ROW(call, .class = CLASS_REFUSED, .when = WHEN_SHARED_PROCESSES)
 #define ABSENT(call) ROW(call, .class = CLASS_ABSENT)
+/* What only a namespace would keep inside. */
+#define SHARED(call) ROW(call, .class = CLASS_REFUSED, .when = WHEN_SHARED_PROCESSES)
+#define PROCESS(call)                                                                              \
+    ROW(call, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES, .test = TEST_POINTER,         \
+            .argument = 0)
 #define NAME(call) ROW(call, .class = CLASS_NAME)
 #define ATTRIBUTE(call) ROW(call, .class = CLASS_ATTRIBUTE)
 #define WRITE(call, n)                                                                             \
@@ -114,6 +119,35 @@ const struct call_rule call_rules[] = {
     ROW(sendto, .class = CLASS_NETWORK, .test = TEST_POINTER, .argument = 4),
     ROW(sendmsg, .class = CLASS_NETWORK, .when = WHEN_SHARED_NETWORK),
     ROW(sendmmsg, .class = CLASS_NETWORK, .when = WHEN_SHARED_NETWORK),
+
+    PROCESS(kill),
+    PROCESS(tkill),
+    PROCESS(tgkill),
+    PROCESS(rt_sigqueueinfo),
+    PROCESS(rt_tgsigqueueinfo),
+    PROCESS(prlimit64),
+    PROCESS(sched_setaffinity),
+    PROCESS(sched_setattr),
+    PROCESS(sched_setparam),
+    PROCESS(sched_setscheduler),
+    PROCESS(migrate_pages),
+    PROCESS(move_pages),
+    ROW(setpriority, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES),
+    ROW(ioprio_set, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES),
+    ROW(pidfd_send_signal, .class = CLASS_ABSENT, .when = WHEN_SHARED_PROCESSES),
+    SHARED(shmget),
+    SHARED(shmat),
+    SHARED(shmctl),
+    SHARED(semget),
+    SHARED(semop),
+    SHARED(semtimedop),
+    SHARED(semctl),
+    SHARED(msgget),
+    SHARED(msgsnd),
+    SHARED(msgrcv),
+    SHARED(msgctl),
+    SHARED(mq_open),
+    SHARED(mq_unlink),
 
     ROW(clone, .class = CLASS_REFUSED, .test = TEST_ANY_BIT, .argument = 0,
             .value = NAMESPACE_FLAGS),
@@ -219,6 +253,7 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
     case CLASS_ATTRIBUTE_FD:
     case CLASS_ACCESS:
     case CLASS_EXEC:
+    case CLASS_PROCESS:
         if (!broker) {
             return false;
         }

@@ -19,6 +19,7 @@ enum call_class {
     CLASS_ACCESS, /* asks whether something may be written */
     CLASS_EXEC,
     CLASS_NETWORK, /* sockets and where they may go; socket and socketpair only if refused */
+    CLASS_PROCESS, /* acts on another process, which must be of the box */
     CLASS_REFUSED, /* EPERM and an event; without a broker EPERM */
     CLASS_ABSENT /* ENOSYS without an event: programs have another way */
 };
@@ -29,7 +30,8 @@ enum call_when {
     WHEN_GUARDED, /* something is guarded */
     WHEN_READ_PATTERNS, /* reads are decided by name */
     WHEN_SHARED_NETWORK, /* the box has no network of its own */
-    WHEN_SHARED_PROCESSES /* it sees processes of the host */
+    WHEN_SHARED_PROCESSES /* it sees processes of the host, and shares memory and queues with them
+                           */
 };
 
 /* For which arguments a row counts. All but pointers are compared by their low 32 bits, which is

@@ -45,23 +45,22 @@ needs_tracing(const char *path)
     return false;
 }
 
-/* In /proc the supervisor may see more than the caller: of others' processes, and of init, only
- * what everybody may. */
+/* In /proc the supervisor may see more than the caller: of processes outside of the box, and of
+ * init, only what everybody may. */
 static bool
-may_read_proc(const struct resolved *resolved)
+may_read_proc(const struct call *call, const struct resolved *resolved)
 {
-    uint64_t pid;
     char *end;
 
     if (!path_is_below(resolved->path, "/proc")) {
         return strcmp(resolved->path, "/proc") == 0;
     }
-    pid = strtoull(resolved->path + strlen("/proc/"), &end, 10);
+    (void)strtoull(resolved->path + strlen("/proc/"), &end, 10);
     if (end == resolved->path + strlen("/proc/")) {
         return true; /* of no process */
     }
     return ((resolved->stat.stx_mode & S_IROTH) != 0 && !needs_tracing(end)) ||
-           (pid != 1 && resolved->stat.stx_uid == geteuid());
+           (resolved->stat.stx_uid == geteuid() && resolve_is_own_process(call, resolved->path));
 }
 
 /* ---- what is no file ---- */
@@ -179,7 +178,7 @@ open_to_read(struct call *call, struct resolved *resolved, const struct open_req
     /* What lies on a device is not /proc. */
     if (resolved->stat.stx_dev_major == 0 &&
             (fstatfs(resolved->object, &fs) != 0 ||
-                    (fs.f_type == PROC_SUPER_MAGIC && !may_read_proc(resolved)))) {
+                    (fs.f_type == PROC_SUPER_MAGIC && !may_read_proc(call, resolved)))) {
         return call_fail(call, EACCES);
     }
     if (S_ISREG(resolved->stat.stx_mode) || S_ISDIR(resolved->stat.stx_mode)) {

@@ -43,6 +43,9 @@ static const struct group groups[] = {
     { "a box cannot reach into the kernel", "do it outside of the box",
             { SYS_bpf, SYS_userfaultfd, SYS_fanotify_init, SYS_kexec_load, SYS_init_module,
                     SYS_finit_module, SYS_delete_module, SYS_syslog } },
+    { "shared memory, semaphores and queues of the box would be the host's", "use files or sockets",
+            { SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl,
+                    SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink } },
     { "the kernel's keyrings are not the box's", NULL,
             { SYS_keyctl, SYS_add_key, SYS_request_key } },
     { "a box cannot change the machine's settings", "do it outside of the box",
@@ -119,6 +122,7 @@ calls_find(const struct call *call)
         [CLASS_ACCESS] = calls_access,
         [CLASS_EXEC] = calls_exec,
         [CLASS_NETWORK] = net_handle,
+        [CLASS_PROCESS] = calls_process,
         [CLASS_REFUSED] = calls_refused,
         [CLASS_ABSENT] = calls_refused,
     };

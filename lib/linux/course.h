@@ -40,6 +40,7 @@ enum call_result calls_access(struct call *call);
 enum call_result calls_name(struct call *call);
 enum call_result calls_attribute(struct call *call);
 enum call_result calls_exec(struct call *call);
+enum call_result calls_process(struct call *call);
 enum call_result calls_refused(struct call *call);
 /* EPERM and an event for a mode that makes a set-user-id or set-group-id file; else false. */
 bool calls_refuse_mode(struct call *call, uint32_t mode, const char *verb);

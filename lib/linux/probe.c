@@ -176,7 +176,7 @@ host_rung(const struct capabilities *found)
     };
 
     if (!found->user_namespace || !found->mount_namespace || !found->pid_namespace) {
-        return found->landlock_abi > 0 && found->seccomp_notify ? RUNG_C : RUNG_NONE;
+        return found->landlock_abi >= LANDLOCK_SCOPES && found->seccomp_notify ? RUNG_C : RUNG_NONE;
     }
     for (size_t i = 0; i < N_ELEMENTS(steps); i++) {
         if (!steps[i].has) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DEPTH_MAX 4096 /* of a chain of parents */
 #define TEXT_ROOM 16384 /* a long list of groups comes before what is looked for */
 
 /* The line after "FIELD:", or NULL. */
@@ -62,6 +63,22 @@ proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number)
     }
     *ret_number = strtoull(number, NULL, base);
     return true;
+}
+
+bool
+proc_is_below(int32_t pid, int32_t ancestor)
+{
+    uint64_t parent = (uint64_t)pid;
+
+    for (int i = 0; i < DEPTH_MAX && parent > 1; i++) {
+        if (!proc_status((int32_t)parent, "PPid", 10, &parent)) {
+            return false;
+        }
+        if (parent == (uint64_t)ancestor) {
+            return true;
+        }
+    }
+    return false;
 }
 
 dev_t

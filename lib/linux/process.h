@@ -9,6 +9,8 @@
 
 /* The last number of a field, "Tgid" or "NSpid". False: no such process or field. */
 bool proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number);
+/* Whether it descends from `ancestor`; false where that cannot be told. */
+bool proc_is_below(int32_t pid, int32_t ancestor);
 /* The device of its controlling terminal, or 0. */
 dev_t proc_terminal(int32_t pid);
 

@@ -6,6 +6,7 @@
 #include "linux/listeners.h"
 
 #include "base/mem.h"
+#include "linux/process.h"
 #include "linux/spelling.h"
 
 #include <errno.h>
@@ -205,7 +206,21 @@ is_magic(const struct resolved *resolved, const char *target)
            (target[0] < '0' || target[0] > '9');
 }
 
-/* Not those of init: the kernel follows them for nobody in the box, but for the supervisor. */
+/* Without a /proc of its own the box sees that of the host, with all processes there are. */
+bool
+resolve_is_own_process(const struct call *call, const char *path)
+{
+    const struct boundary *boundary = call->boundary;
+    int32_t pid = strncmp(path, "/proc/", 6) == 0 ? (int32_t)strtol(path + 6, NULL, 10) : 0;
+
+    if (boundary->plan->capabilities.fresh_proc) {
+        return pid > 1;
+    }
+    return pid > 1 && pid != boundary->init_pid && proc_is_below(pid, boundary->init_pid);
+}
+
+/* Only those of the box: the kernel follows others, and init's, for nobody in the box, but for the
+ * supervisor. */
 static int
 follow_magic(struct call *call, struct resolved *resolved)
 {
@@ -216,7 +231,7 @@ follow_magic(struct call *call, struct resolved *resolved)
         return -EAGAIN;
     }
     r = path_of(call, resolved->parent, path, sizeof path);
-    if (r < 0 || strcmp(path, "/proc/1") == 0 || strncmp(path, "/proc/1/", 8) == 0) {
+    if (r < 0 || !resolve_is_own_process(call, path)) {
         return -EACCES;
     }
     close_fd(resolved->object);

@@ -41,6 +41,8 @@ int resolve_text(struct call *call, int dirfd, const char *text, unsigned int ho
         struct resolved *resolved);
 /* The same for what a descriptor of the caller (or its cwd) is. */
 int resolve_fd(struct call *call, int number, struct resolved *resolved);
+/* Whether a path of the box below /proc is of a process of the box other than init. */
+bool resolve_is_own_process(const struct call *call, const char *path);
 /* Fills path. 0 or -errno. */
 int resolved_path(struct call *call, struct resolved *resolved);
 void resolved_init(struct resolved *resolved);

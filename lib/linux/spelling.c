@@ -71,13 +71,14 @@ put_prefix(char *path, size_t length, const char *with)
     return 0;
 }
 
-/* The caller's own number in the box, from a field that lists one for each level of namespaces. */
+/* The caller's own number in the box's /proc: of the last level of namespaces, or the host's. */
 static uint64_t
-box_number(const struct call *call, const char *field)
+box_number(const struct call *call, const char *field, const char *field_of_host)
 {
     uint64_t number = 0;
 
-    proc_status(call->pid, field, 10, &number);
+    proc_status(call->pid, call->boundary->plan->capabilities.fresh_proc ? field : field_of_host,
+            10, &number);
     return number;
 }
 
@@ -103,11 +104,11 @@ spelling_put_caller(const struct call *call, char *path)
         r = base_of(call, AT_FDCWD, with, sizeof with);
         r = r < 0 ? r : put_prefix(path, strlen("/proc/self/cwd"), with);
     } else if (r == 0 && spelling_starts_with(path, "/proc/self")) {
-        snprintf(with, sizeof with, "/proc/%" PRIu64, box_number(call, "NStgid"));
+        snprintf(with, sizeof with, "/proc/%" PRIu64, box_number(call, "NStgid", "Tgid"));
         r = put_prefix(path, strlen("/proc/self"), with);
     } else if (r == 0 && spelling_starts_with(path, "/proc/thread-self")) {
-        snprintf(with, sizeof with, "/proc/%" PRIu64 "/task/%" PRIu64, box_number(call, "NStgid"),
-                box_number(call, "NSpid"));
+        snprintf(with, sizeof with, "/proc/%" PRIu64 "/task/%" PRIu64,
+                box_number(call, "NStgid", "Tgid"), box_number(call, "NSpid", "Pid"));
         r = put_prefix(path, strlen("/proc/thread-self"), with);
     }
     return r;

@@ -19,6 +19,8 @@ enum rung {
 
 const char *rung_name(enum rung rung); /* "A--" */
 
+#define LANDLOCK_SCOPES 6u /* the first ABI that confines signals (Linux 6.12) */
+
 struct capabilities {
     enum rung rung;
     bool user_namespace, mount_namespace, pid_namespace, net_namespace;

@@ -171,6 +171,9 @@ drop_rights(const struct child *child)
     child_try(child, START_CAPABILITIES, sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0));
     if (init->pid != 1) {
         child_try(child, START_CAPABILITIES, sys_prctl(PR_SET_PDEATHSIG, SYS_SIGKILL, 0));
+        /* The supervisor has no right over it but that of the same user, and must read its paths.
+         */
+        child_try(child, START_CAPABILITIES, sys_prctl(PR_SET_DUMPABLE, 1, 0));
     }
     if (init->landlock >= 0 && !init->landlock_self) {
         child_try(
