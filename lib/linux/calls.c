@@ -34,7 +34,6 @@
         .name = #call, .number = SYS_##call, __VA_ARGS__                                           \
     }
 #define REFUSED(call) ROW(call, .class = CLASS_REFUSED)
-#define OF_OTHERS(call) ROW(call, .class = CLASS_REFUSED, .when = WHEN_SHARED_PROCESSES)
 #define ABSENT(call) ROW(call, .class = CLASS_ABSENT)
 /* What only a namespace would keep inside. */
 #define SHARED(call) ROW(call, .class = CLASS_REFUSED, .when = WHEN_SHARED_PROCESSES)
@@ -120,21 +119,6 @@ const struct call_rule call_rules[] = {
     ROW(sendmsg, .class = CLASS_NETWORK, .when = WHEN_SHARED_NETWORK),
     ROW(sendmmsg, .class = CLASS_NETWORK, .when = WHEN_SHARED_NETWORK),
 
-    PROCESS(kill),
-    PROCESS(tkill),
-    PROCESS(tgkill),
-    PROCESS(rt_sigqueueinfo),
-    PROCESS(rt_tgsigqueueinfo),
-    PROCESS(prlimit64),
-    PROCESS(sched_setaffinity),
-    PROCESS(sched_setattr),
-    PROCESS(sched_setparam),
-    PROCESS(sched_setscheduler),
-    PROCESS(migrate_pages),
-    PROCESS(move_pages),
-    ROW(setpriority, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES),
-    ROW(ioprio_set, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES),
-    ROW(pidfd_send_signal, .class = CLASS_ABSENT, .when = WHEN_SHARED_PROCESSES),
     SHARED(shmget),
     SHARED(shmat),
     SHARED(shmctl),
@@ -170,11 +154,26 @@ const struct call_rule call_rules[] = {
     REFUSED(open_by_handle_at),
     /* With processes of its own a box may look into them: init is not dumpable, another command is
      * another Landlock domain, and a call that was changed passes the filter again. */
-    OF_OTHERS(ptrace),
-    OF_OTHERS(process_vm_readv),
-    OF_OTHERS(process_vm_writev),
+    SHARED(ptrace),
+    SHARED(process_vm_readv),
+    SHARED(process_vm_writev),
     /* Init's limits are those of every later command. */
     ROW(prlimit64, .class = CLASS_REFUSED, .test = TEST_EQUAL, .argument = 0, .value = 1),
+    PROCESS(kill),
+    PROCESS(tkill),
+    PROCESS(tgkill),
+    PROCESS(rt_sigqueueinfo),
+    PROCESS(rt_tgsigqueueinfo),
+    PROCESS(prlimit64),
+    PROCESS(sched_setaffinity),
+    PROCESS(sched_setattr),
+    PROCESS(sched_setparam),
+    PROCESS(sched_setscheduler),
+    PROCESS(migrate_pages),
+    PROCESS(move_pages),
+    ROW(setpriority, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES),
+    ROW(ioprio_set, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES),
+    ROW(pidfd_send_signal, .class = CLASS_ABSENT, .when = WHEN_SHARED_PROCESSES),
     REFUSED(pidfd_getfd),
     REFUSED(bpf),
     REFUSED(keyctl),

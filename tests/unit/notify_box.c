@@ -270,6 +270,7 @@ notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_
     qsort(box->plan.guards.data, box->plan.guards.count, sizeof(char *), compare_text);
     box->plan.read_patterns = read_patterns;
     box->plan.capabilities = (struct capabilities){
+        .fresh_proc = true,
         .user_namespace = true,
         .mount_namespace = true,
         .net_namespace = true,
