@@ -271,6 +271,7 @@ notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_
     box->plan.read_patterns = read_patterns;
     box->plan.capabilities = (struct capabilities){
         .fresh_proc = true,
+        .pid_namespace = true,
         .user_namespace = true,
         .mount_namespace = true,
         .net_namespace = true,
