@@ -184,6 +184,11 @@ decide_resolved(struct call *call, struct resolved *resolved, int r)
     if (r == -ENOENT && resolved->object >= 0 && call->boundary->plan->restrict_exec) {
         return refuse_nameless(call);
     }
+    if (r == -EACCES && resolved->path[0] == '/' && call_is_valid(call)) {
+        /* The way there is closed, by the box or by the host: policy's no is an event, the host's
+         * is not. */
+        return decide(call, resolved->path, NULL, -1);
+    }
     if (r < 0) {
         return course_failed(call, resolved, r, "exec");
     }

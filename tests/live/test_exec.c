@@ -77,6 +77,25 @@ START_TEST(what_runs_a_listed_script_does_not_become_runnable)
 }
 END_TEST
 
+/* A search along PATH meets directories that their owner has closed: policy has no part in that. */
+START_TEST(a_program_behind_a_closed_directory_is_no_denial)
+{
+    AUTO(freep) char *output = NULL;
+    int code;
+
+    policy_box_close(&box);
+    ck_assert_int_eq(chmod(directory, 0), 0);
+    ck_assert(policy_box_open(&box,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [\"/\"]}, \"exec\": "
+            "{\"deny\": [\"/usr/bin/whoami\"]}}}",
+            workspace));
+    output = policy_box_run(&box, workspace, "exec bin/bash 2>/dev/null", &code);
+    ck_assert_int_eq(chmod(directory, 0755), 0);
+    ck_assert_int_eq(code, 126);
+    ck_assert_msg(box.denials.data == NULL || box.denials.data[0] == '\0', "%s", box.denials.data);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -87,6 +106,7 @@ make_suite(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(
             tcase, what_runs_a_listed_script_does_not_become_runnable, 0, N_ELEMENTS(cases));
+    tcase_add_test(tcase, a_program_behind_a_closed_directory_is_no_denial);
     suite_add_tcase(suite, tcase);
     return suite;
 }
