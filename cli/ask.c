@@ -102,7 +102,7 @@ start_program(struct asker *asker, struct question *question)
 {
     posix_spawn_file_actions_t actions;
     char *const argv[] = { (char *)(uintptr_t)asker->program, NULL };
-    int in[2], out[2];
+    int in[2], out[2], error;
     char *json = NULL;
     size_t length = 0;
     bool good;
@@ -118,8 +118,14 @@ start_program(struct asker *asker, struct question *question)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    good = posix_spawnp(&question->pid, asker->program, &actions, NULL, argv, environ) == 0;
+    error = posix_spawnp(&question->pid, asker->program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
+    good = error == 0;
+    if (!good) {
+        question->pid = 0;
+        fprintf(stderr, "agentbox: --ask: '%s' cannot be started, so the answer is no: %s\n",
+                asker->program, strerror(error));
+    }
     close(in[0]);
     close(out[1]);
     if (good && abx_event_to_json(question->event, &json, &length) >= 0) {

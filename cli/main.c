@@ -21,7 +21,7 @@ static const char usage_text[] =
         "  --profile NAME     read-only, workspace-write (default), task, packages\n"
         "  --managed FILE     a ceiling: nothing that it denies is allowed\n"
         "  --workspace DIR    ${workspace} (default: the current directory)\n"
-        "  --var NAME=VALUE   any other variable of the policy\n"
+        "  --var NAME=VALUE   any other variable of the policy; the profile task needs output=DIR\n"
         "\n"
         "options of run:\n"
         "  --cwd DIR          where the command starts (default: the workspace)\n"
@@ -45,6 +45,12 @@ static const struct command {
     { "preflight", command_preflight },
 };
 
+static bool
+asks_for_help(const char *word)
+{
+    return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -52,6 +58,9 @@ main(int argc, char **argv)
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(commands[i].name, name) == 0) {
+            if (asks_for_help(argv[2])) {
+                break;
+            }
             return commands[i].run(argc - 2, argv + 2);
         }
     }
@@ -59,7 +68,7 @@ main(int argc, char **argv)
         printf("agentbox %s\n", abx_version_string());
         return 0;
     }
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+    if (strcmp(name, "help") == 0 || asks_for_help(name) || (argc > 2 && asks_for_help(argv[2]))) {
         fputs(usage_text, stdout);
         return 0;
     }

@@ -88,12 +88,15 @@ options_parse(struct options *options, int argc, char **argv)
     int i = 0;
 
     memset(options, 0, sizeof *options);
-    while (i < argc && strncmp(argv[i], "--", 2) == 0) {
+    while (i < argc && argv[i][0] == '-') {
         char *equals = strchr(argv[i], '=');
 
         if (strcmp(argv[i], "--") == 0) {
             i++;
             break;
+        }
+        if (strncmp(argv[i], "--", 2) != 0) {
+            return refuse("unknown option", argv[i]);
         }
         if (set_flag(options, argv[i])) {
             i++;

@@ -2,6 +2,7 @@
  * Makes the policy that the options name, and the commands that only look at policies. */
 #include "cli.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -113,6 +114,7 @@ static bool
 build(const struct options *options, const char *profile, const char *file, const char *source,
         abx_policy **ret_policy, abx_error **ret_error)
 {
+    static const char nothing[] = "{\"version\":1}";
     abx_policy_builder *builder = NULL;
     char *text = NULL;
     size_t length = 0;
@@ -129,10 +131,13 @@ build(const struct options *options, const char *profile, const char *file, cons
         return false;
     }
     if (set_variables(options, builder)) {
+        abx_policy_builder_source(builder, source);
         if (text != NULL) {
-            abx_policy_builder_source(builder, source);
             abx_policy_builder_merge_json(builder, text, length);
             protect_document(builder, file);
+        } else {
+            abx_policy_builder_merge_json(
+                    builder, nothing, sizeof nothing - 1); /* takes the name */
         }
         good = abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
     }
@@ -152,7 +157,8 @@ policy_load(const struct options *options, abx_policy **ret_policy, abx_error **
     if (profile == NULL && options->policy == NULL) {
         profile = "workspace-write";
     }
-    if (!build(options, profile, options->policy, options->policy, &own, ret_error)) {
+    if (!build(options, profile, options->policy, profile != NULL ? profile : options->policy, &own,
+                ret_error)) {
         return false;
     }
     if (options->managed == NULL) {
@@ -176,20 +182,23 @@ refused(abx_error *error)
     return EXIT_REFUSED;
 }
 
-/* "host:port", "[v6]:port" or "host"; the host part stays in `target`. */
+/* "host:port", "[v6]:port" or "host"; the host part stays in `target`.  0: the port is none. */
 static uint32_t
 split_port(char *target)
 {
     char *colon = strrchr(target, ':');
+    const char *bracket = strrchr(target, ']');
     char *end;
     unsigned long port;
 
-    if (colon == NULL || (target[0] != '[' && strchr(target, ':') != colon)) {
+    if (colon == NULL ||
+            (bracket != NULL ? colon < bracket
+                             : inet_pton(AF_INET6, target, &(struct in6_addr){ 0 }) == 1)) {
         return 443;
     }
     port = strtoul(colon + 1, &end, 10);
-    if (*end != '\0' || end == colon + 1 || port == 0 || port > 65535) {
-        return 443;
+    if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || port > 65535) {
+        return 0;
     }
     *colon = '\0';
     return (uint32_t)port;
@@ -242,14 +251,19 @@ command_explain(int argc, char **argv)
         fputs("usage: agentbox explain [OPTIONS] read|write|exec|connect TARGET\n", stderr);
         return EXIT_REFUSED;
     }
+    if (request.kind == ABX_REQUEST_CONNECT && request.port == 0) {
+        fprintf(stderr, "agentbox: the target of connect is HOST, HOST:PORT or [ADDRESS]:PORT\n");
+        return EXIT_REFUSED;
+    }
     if (!policy_load(&options, &policy, &error)) {
         return refused(error);
     }
     status = abx_policy_explain(policy, &request, &json, &length);
     abx_policy_unref(policy);
     if (status < 0) {
-        fprintf(stderr, "agentbox: %s: the target must be an absolute path, or host:port\n",
-                abx_status_name(status));
+        fprintf(stderr, "agentbox: '%s': the target must be %s\n", request.target,
+                request.kind == ABX_REQUEST_CONNECT ? "a host name or an address"
+                                                    : "an absolute path without '..'");
         return EXIT_REFUSED;
     }
     puts(json);
@@ -281,6 +295,9 @@ command_describe(int argc, char **argv)
         return EXIT_REFUSED;
     }
     fputs(text, stdout);
+    if (length == 0 || text[length - 1] != '\n') {
+        putchar('\n');
+    }
     abx_free(text);
     return 0;
 }

@@ -58,13 +58,19 @@ void
 events_write_setup(FILE *events, abx_error *error)
 {
     struct timespec now;
+    struct tm tm;
+    char seconds[32];
 
     if (events == NULL) {
         return;
     }
+    /* RFC 3339 in UTC, as the library writes it. */
     clock_gettime(CLOCK_REALTIME, &now);
-    fprintf(events, "{\"type\":\"setup\",\"time\":%lld",
-            (long long)now.tv_sec * 1000000000LL + now.tv_nsec);
+    if (gmtime_r(&now.tv_sec, &tm) == NULL ||
+            strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &tm) == 0) {
+        return;
+    }
+    fprintf(events, "{\"type\":\"setup\",\"time\":\"%s.%09ldZ\"", seconds, now.tv_nsec);
     write_string(events, "status", abx_status_name(abx_error_get_status(error)));
     write_string(events, "step", abx_error_get_step(error));
     write_string(events, "message", abx_error_get_message(error));
