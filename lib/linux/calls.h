@@ -14,8 +14,7 @@ enum call_class {
     CLASS_WRITE, /* opens that write, create or truncate */
     CLASS_READ, /* all other opens */
     CLASS_NAME, /* make, rename, link or remove a name */
-    CLASS_ATTRIBUTE, /* change attributes, by path */
-    CLASS_ATTRIBUTE_FD, /* the same by descriptor */
+    CLASS_ATTRIBUTE, /* change attributes, by path or by descriptor */
     CLASS_ACCESS, /* asks whether something may be written */
     CLASS_EXEC,
     CLASS_NETWORK, /* sockets and where they may go; socket and socketpair only if refused */
@@ -41,7 +40,6 @@ enum call_test {
     TEST_ANY_BIT, /* argument & value */
     TEST_EQUAL, /* argument == value */
     TEST_POINTER, /* argument is not NULL */
-    TEST_NULL, /* argument is NULL */
     TEST_SOCKET /* family, type and protocol are none of the allowed ones; see filter.c */
 };
 

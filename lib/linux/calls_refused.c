@@ -118,7 +118,6 @@ calls_find(const struct call *call)
         [CLASS_READ] = calls_open,
         [CLASS_NAME] = calls_name,
         [CLASS_ATTRIBUTE] = calls_attribute,
-        [CLASS_ATTRIBUTE_FD] = calls_attribute,
         [CLASS_ACCESS] = calls_access,
         [CLASS_EXEC] = calls_exec,
         [CLASS_NETWORK] = net_handle,

@@ -213,8 +213,7 @@ emit_rule(struct sink *sink, const struct call_rule *rule)
         emit(sink, rule, &condition, 1);
         break;
     case TEST_POINTER:
-    case TEST_NULL:
-        condition.compare = rule->test == TEST_NULL ? SCMP_CMP_EQ : SCMP_CMP_NE;
+        condition.compare = SCMP_CMP_NE;
         emit(sink, rule, &condition, 1);
         break;
     case TEST_SOCKET:

@@ -155,6 +155,11 @@ static const int attributes[] = {
     SYS_lsetxattr,
     SYS_removexattr,
     SYS_lremovexattr,
+    SYS_utimensat,
+    SYS_fchmod,
+    SYS_fchown,
+    SYS_fsetxattr,
+    SYS_fremovexattr,
 #ifdef SYS_open
     SYS_chmod,
     SYS_chown,
@@ -164,7 +169,6 @@ static const int attributes[] = {
     SYS_futimesat,
 #endif
 };
-static const int by_descriptor[] = { SYS_fchown, SYS_fsetxattr, SYS_fremovexattr };
 static const int refused[] = {
     SYS_pidfd_getfd,
     SYS_mount,
@@ -290,10 +294,6 @@ static bool
 is_guarded_call(int number, const uint64_t *args)
 {
     switch (number) {
-    case SYS_fchmod:
-        return true;
-    case SYS_utimensat:
-        return args[1] == 0;
     case SYS_faccessat:
     case SYS_faccessat2:
         return (args[2] & W_OK) != 0;
@@ -302,7 +302,7 @@ is_guarded_call(int number, const uint64_t *args)
         return (args[1] & W_OK) != 0;
 #endif
     default:
-        return is_in(by_descriptor, N_ELEMENTS(by_descriptor), number);
+        return false;
     }
 }
 
@@ -310,9 +310,7 @@ static bool
 is_decided(const struct plan *plan, int number, const uint64_t *args)
 {
     if (is_in(names, N_ELEMENTS(names), number) ||
-            is_in(attributes, N_ELEMENTS(attributes), number) || is_write_open(number, args) ||
-            (number == SYS_utimensat && args[1] != 0) ||
-            (number == SYS_fchmod && (args[1] & 06000) != 0)) {
+            is_in(attributes, N_ELEMENTS(attributes), number) || is_write_open(number, args)) {
         return true;
     }
     if ((plan->guard_patterns && is_guarded_call(number, args)) ||

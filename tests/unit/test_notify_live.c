@@ -180,6 +180,30 @@ START_TEST(a_denied_write_is_EACCES_and_an_event)
 END_TEST
 
 static int
+change_by_descriptor(struct notify_box *b)
+{
+    int fd = open("/etc/passwd", O_RDONLY);
+
+    EXPECT(fd >= 0 && FAILS(fchmod(fd, 0666), EACCES));
+    EXPECT(FAILS(futimens(fd, NULL), EACCES));
+    EXPECT(put("free/a", "a", 0) == 0);
+    fd = open("free/a", O_RDONLY);
+    EXPECT(fd >= 0 && fchmod(fd, 0600) == 0 && futimens(fd, NULL) == 0);
+    return 0;
+}
+
+START_TEST(a_change_by_descriptor_is_told_where_nothing_is_guarded)
+{
+    size_t n_guards = box.plan.guards.count;
+
+    box.plan.guards.count = 0;
+    ck_assert_int_eq(notify_box_run(&box, change_by_descriptor), 0);
+    box.plan.guards.count = n_guards;
+    ck_assert(notify_box_denied(&box, "/etc/passwd"));
+}
+END_TEST
+
+static int
 move_protected(struct notify_box *b)
 {
     EXPECT(mkdir("dir", 0700) == 0 && put("dir/x", "", 0) == 0);
@@ -834,6 +858,7 @@ make_suite(void)
     tcase_add_test(tcase, a_guarded_place_is_written_on_behalf);
     tcase_add_test(tcase, a_denied_write_is_EACCES_and_an_event);
     tcase_add_test(tcase, a_rename_between_two_writable_trees_works);
+    tcase_add_test(tcase, a_change_by_descriptor_is_told_where_nothing_is_guarded);
     tcase_add_test(tcase, a_directory_with_something_that_a_pattern_protects_keeps_its_name);
     tcase_add_test(tcase, content_that_takes_a_protected_name_cannot_be_changed_afterwards);
     tcase_add_test(tcase, a_link_gives_no_protected_file_another_name);
