@@ -196,6 +196,14 @@ perform(struct call *call, const struct form *form, int object)
 
 /* ---- the course ---- */
 
+/* utimensat and futimesat without a path mean the descriptor. */
+static bool
+means_descriptor(const struct call *call, const struct form *form)
+{
+    return form->path < 0 ||
+           (form->deed == DEED_TIMES && form->dirfd >= 0 && call->args[form->path] == 0);
+}
+
 static int
 resolve_form(struct call *call, const struct form *form, struct resolved *resolved)
 {
@@ -203,9 +211,7 @@ resolve_form(struct call *call, const struct form *form, struct resolved *resolv
     int flags = form->flags >= 0 ? (int)call->args[form->flags] : 0;
     unsigned int how = form->no_follow || (flags & AT_SYMLINK_NOFOLLOW) != 0 ? RESOLVE_NAME : 0;
 
-    /* utimensat and futimesat without a path mean the descriptor. */
-    if (form->path < 0 ||
-            (form->deed == DEED_TIMES && form->dirfd >= 0 && call->args[form->path] == 0)) {
+    if (means_descriptor(call, form)) {
         return resolve_fd(call, dirfd, resolved);
     }
     return resolve_path(call, dirfd, call->args[form->path],
@@ -232,6 +238,12 @@ act_on_behalf(struct call *call, const struct form *form, struct resolved *resol
     return r < 0 ? call_fail(call, -r) : call_return(call, 0);
 }
 
+static bool
+sets_user_id(const struct call *call, const struct form *form)
+{
+    return form->deed == DEED_CHMOD && (call->args[form->rest] & (S_ISUID | S_ISGID)) != 0;
+}
+
 /* The s bits of a directory give nobody rights. */
 static bool
 refuses_mode(struct call *call, const struct form *form, const struct resolved *resolved)
@@ -251,6 +263,11 @@ calls_attribute(struct call *call)
     resolved_init(&resolved);
     if (form == NULL) {
         return call_fail(call, EPERM);
+    }
+    /* Most of them: what was unpacked gets its owner, mode and times. */
+    if (means_descriptor(call, form) && !sets_user_id(call, form) &&
+            resolve_fd_is_writable(call, (int)call->args[form->dirfd])) {
+        return CALL_CONTINUE;
     }
     r = resolve_form(call, form, &resolved);
     if (r < 0) {

@@ -90,7 +90,7 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
     bool own;
     int r;
 
-    if (resolve_is_writable(call, where)) {
+    if (resolved_is_writable(call, resolved, where)) {
         return COURSE_CONTINUE;
     }
     r = resolved_path(call, resolved);

@@ -18,6 +18,7 @@ struct listeners {
     struct boundary *boundary;
     struct workers *workers;
     struct slow_devices slow; /* constant */
+    struct seen_mount mounts[MOUNTS_SEEN]; /* loop thread */
     int own_fds; /* constant: /proc/self/fd, by which what a descriptor is of is opened or named */
     int wake; /* eventfd: a call is held, or a paused listener may be read again */
     atomic_uint n_paused;

@@ -21,12 +21,13 @@
 #include <unistd.h>
 
 #define LINKS_MAX 40
-#define STAT_MASK (STATX_BASIC_STATS | STATX_MNT_ID)
+#define STAT_MASK (STATX_BASIC_STATS | STAT_UNIQUE_MOUNT)
 
 void
 resolved_init(struct resolved *resolved)
 {
     resolved->parent = resolved->object = -1;
+    resolved->parent_mount = resolved->object_mount = 0;
     resolved->has_path = resolved->needs_directory = resolved->is_magic = false;
     resolved->path[0] = resolved->asked[0] = resolved->name[0] = '\0';
 }
@@ -82,6 +83,15 @@ stat_of(const struct call *call, int fd, struct statx *ret_stat)
         return -errno;
     }
     return !call->on_worker && is_slow(call, ret_stat) ? -EAGAIN : 0;
+}
+
+static int
+stat_object(const struct call *call, struct resolved *resolved)
+{
+    int r = stat_of(call, resolved->object, &resolved->stat);
+
+    resolved->object_mount = r < 0 ? 0 : resolve_mount_of(&resolved->stat);
+    return r;
 }
 
 /* The path of what fd is, as the kernel tells it: from the root of the mounts it lies in, which is
@@ -188,11 +198,12 @@ open_name(struct call *call, struct resolved *resolved, char *path)
     if (r < 0) {
         return r;
     }
+    resolved->parent_mount = resolve_mount_of(&stat);
     resolved->object = openat(resolved->parent, resolved->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (resolved->object < 0) {
         return errno == ENOENT ? 0 : -errno;
     }
-    return stat_of(call, resolved->object, &resolved->stat);
+    return stat_object(call, resolved);
 }
 
 /* Links in /proc/PID whose text is no path: they are objects which that process has. */
@@ -240,7 +251,7 @@ follow_magic(struct call *call, struct resolved *resolved)
     if (resolved->object < 0) {
         return -errno;
     }
-    return stat_of(call, resolved->object, &resolved->stat);
+    return stat_object(call, resolved);
 }
 
 /* Where the found link leads, as the next path: 1.  0: what was found is no link, or is followed.
@@ -295,7 +306,7 @@ walk(struct call *call, struct resolved *resolved, char *path, bool will_create)
         if (!will_create || !has_name(path)) {
             resolved->object = look_up(call, path, 0);
             if (resolved->object >= 0) {
-                return stat_of(call, resolved->object, &resolved->stat);
+                return stat_object(call, resolved);
             }
             r = steal_fd(&resolved->object);
             if (r != -ENOENT && r != -ELOOP && r != -EAGAIN) {
@@ -372,7 +383,7 @@ resolve_fd(struct call *call, int number, struct resolved *resolved)
     if (resolved->object < 0) {
         return errno == ENOENT ? -EBADF : -errno;
     }
-    return stat_of(call, resolved->object, &resolved->stat);
+    return stat_object(call, resolved);
 }
 
 int

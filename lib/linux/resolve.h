@@ -17,6 +17,7 @@ struct resolved {
     int parent; /* O_PATH of the directory that holds the name, in the box; -1: not needed */
     int object; /* O_PATH of what stands there, or -1 */
     struct statx stat; /* of the object */
+    uint64_t parent_mount, object_mount; /* which mounts they are on, of all that ever were; or 0 */
     bool has_path;
     bool is_magic; /* found as a descriptor of a process: parent and name are in its /proc/PID/fd */
     bool needs_directory; /* spelled with a trailing slash */
@@ -51,6 +52,20 @@ void resolved_done(struct resolved *resolved);
 /* Whether the box may write through the mount that fd is on: then the kernel confines what is done.
  */
 bool resolve_is_writable(const struct call *call, int fd);
+/* The same for `where`, which is the object or the parent of resolved. */
+bool resolved_is_writable(const struct call *call, const struct resolved *resolved, int where);
+/* True if descriptor `number` of the caller is known, by one look, to be on such a mount. */
+bool resolve_fd_is_writable(const struct call *call, int number);
+
+/* Mounts that were seen: one that the box has stays as it is, and no other gets its number. */
+#define MOUNTS_SEEN 64u
+struct seen_mount {
+    uint64_t mount;
+    bool is_writable;
+};
+/* The unique number of the mount, if the kernel has told it (Linux 6.8), or 0. */
+#define STAT_UNIQUE_MOUNT 0x4000u /* STATX_MNT_ID_UNIQUE */
+uint64_t resolve_mount_of(const struct statx *stat);
 /* Host-side O_PATH descriptors of what is the same, by device and inode, in the host's own mounts:
  * the directory that holds resolved's name, and the object.  -errno; -EXDEV: the box has something
  * else there.  What is done through them is not confined by the box's mounts.  Workers only. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the box's mounts let it do, and the same objects through the host's own mounts, which do not
  * confine what is done.  Compares device and inode: the box may have something else at a path. */
-#include "linux/resolve.h"
+#include "linux/listeners.h"
 
 #include "base/mem.h"
 
@@ -26,6 +26,49 @@ resolve_is_writable(const struct call *call, int fd)
 
     return plan_has_mounts(call->boundary->plan) && fstatfs(fd, &fs) == 0 &&
            (fs.f_flags & ST_RDONLY) == 0;
+}
+
+uint64_t
+resolve_mount_of(const struct statx *stat)
+{
+    return (stat->stx_mask & STAT_UNIQUE_MOUNT) != 0 ? stat->stx_mnt_id : 0;
+}
+
+static struct seen_mount *
+seen(const struct call *call, uint64_t mount)
+{
+    return &call->boundary->listeners->mounts[mount % MOUNTS_SEEN];
+}
+
+bool
+resolved_is_writable(const struct call *call, const struct resolved *resolved, int where)
+{
+    uint64_t mount = where == resolved->object ? resolved->object_mount : resolved->parent_mount;
+    struct seen_mount *entry = seen(call, mount);
+
+    if (call->on_worker || mount == 0) {
+        return resolve_is_writable(call, where);
+    }
+    if (entry->mount != mount) {
+        *entry = (struct seen_mount){ mount, resolve_is_writable(call, where) };
+    }
+    return entry->is_writable;
+}
+
+bool
+resolve_fd_is_writable(const struct call *call, int number)
+{
+    struct statx stat;
+    uint64_t mount;
+    char link[64];
+
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, number);
+    if (call->on_worker || statx(AT_FDCWD, link, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+                                   STAT_UNIQUE_MOUNT, &stat) != 0) {
+        return false;
+    }
+    mount = resolve_mount_of(&stat);
+    return mount != 0 && seen(call, mount)->mount == mount && seen(call, mount)->is_writable;
 }
 
 static bool
