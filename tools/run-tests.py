@@ -97,7 +97,7 @@ def run_one(folder_of_build, test, who, prefix, extra):
     return f"{test['name']} ({who})", result, output
 
 
-def run_suites(folder, suites, extra=None, alone=("live", "torture")):
+def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads")):
     """The meson tests of these suites, as everyone; two at a time except where they load the machine."""
     listed = json.loads(subprocess.run(["meson", "introspect", "--tests", str(folder)], capture_output=True, text=True, check=True).stdout)
     wanted = [test for test in listed if {part.split(":")[-1] for part in test["suite"]} & set(suites)]
@@ -115,13 +115,13 @@ def run_suites(folder, suites, extra=None, alone=("live", "torture")):
 def plain():
     folder = build("plain", "-Dwerror=true")
     if folder:
-        run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture"])
+        run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture", "threads"])
 
 
 def asan():
     folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled")
     if folder:
-        run_suites(folder, ["unit", "plan", "fuzz", "live"], {
+        run_suites(folder, ["unit", "plan", "fuzz", "live", "torture", "threads"], {
             "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"})
 
 

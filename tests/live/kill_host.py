@@ -40,7 +40,7 @@ def tree(top):
 
 
 def processes(mark):
-    """Processes of the box: by the mark in their arguments, and init by its name below our user."""
+    """Processes of the box, by the mark in their arguments."""
     left = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -50,6 +50,25 @@ def processes(mark):
         if mark in arguments:
             left.append((int(pid), arguments.replace(b"\0", b" ").decode(errors="replace")))
     return left
+
+
+def children(pid):
+    """Of all its threads: init, which has no mark."""
+    found = []
+    for thread in listing(f"/proc/{pid}/task"):
+        try:
+            found += open(f"/proc/{pid}/task/{thread}/children").read().split()
+        except OSError:
+            pass
+    return found
+
+
+def is_alive(pid):
+    """The dead wait for whoever reaps them now."""
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def allowed(name):
@@ -64,13 +83,19 @@ def round_once(number, work, policy, delay):
     time.sleep(delay)
     if tool.poll() is not None:
         return [f"the tool ended by itself: {tool.stderr.read().decode()}"]
+    tool.send_signal(signal.SIGSTOP)
+    inits = children(tool.pid)
     tool.send_signal(signal.SIGKILL)
     tool.wait()
     tool.stderr.close()
+
+    def left():
+        return processes(mark.encode()) + [pid for pid in inits if is_alive(pid)]
+
     deadline = time.monotonic() + 5
-    while processes(mark.encode()) and time.monotonic() < deadline:
+    while left() and time.monotonic() < deadline:
         time.sleep(0.01)
-    return [f"left running: {p}" for p in processes(mark.encode())]
+    return [f"left running: {p}" for p in left()]
 
 
 def main():
