@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char policy[] =
@@ -21,6 +22,7 @@ static const char policy[] =
         "\"limits\":{\"output\":65536},\"approvals\":{\"timeout_ms\":10000}}";
 
 #define N_THREADS 64
+#define N_BOXES 200
 
 static struct abxtest test;
 static struct abxtest_result result;
@@ -449,6 +451,31 @@ START_TEST(sixty_four_threads_may_open_boxes_and_spawn_at_once)
 }
 END_TEST
 
+/* The fixture looks for what is left. */
+START_TEST(two_hundred_boxes_open_and_close_and_leave_nothing)
+{
+    static const char *const argv[] = { "true", NULL };
+    abx_box *boxes[N_BOXES] = { NULL };
+    abx_exit exit = { .size = sizeof exit };
+    abx_process *process;
+    struct rlimit files;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+    for (int i = 0; i < N_BOXES; i++) {
+        ck_assert_int_eq(abx_box_open(test.context, test.policy, NULL, &boxes[i], NULL), ABX_OK);
+    }
+    ck_assert_int_eq(abx_box_spawn(boxes[N_BOXES - 1], argv, NULL, &process, NULL), ABX_OK);
+    ck_assert_int_eq(abx_process_wait(process, 20000, &exit), ABX_OK);
+    ck_assert_int_eq(exit.code, 0);
+    abx_process_unref(process);
+    for (int i = 0; i < N_BOXES; i++) {
+        abx_box_unref(boxes[i]);
+    }
+}
+END_TEST
+
 START_TEST(the_receipt_has_a_canary_that_was_stopped)
 {
     char *json;
@@ -525,6 +552,7 @@ make_suite(void)
     tcase_add_test(tcase, a_wait_after_the_box_is_gone_says_killed);
     tcase_add_test(tcase, run_opens_a_box_and_closes_it);
     tcase_add_test(tcase, sixty_four_threads_may_open_boxes_and_spawn_at_once);
+    tcase_add_test(tcase, two_hundred_boxes_open_and_close_and_leave_nothing);
     tcase_add_test(tcase, the_receipt_has_a_canary_that_was_stopped);
     tcase_add_test(tcase, preflight_opens_a_box_of_its_own);
     return suite;
