@@ -114,7 +114,6 @@ static bool
 build(const struct options *options, const char *profile, const char *file, const char *source,
         abx_policy **ret_policy, abx_error **ret_error)
 {
-    static const char nothing[] = "{\"version\":1}";
     abx_policy_builder *builder = NULL;
     char *text = NULL;
     size_t length = 0;
@@ -135,9 +134,6 @@ build(const struct options *options, const char *profile, const char *file, cons
         if (text != NULL) {
             abx_policy_builder_merge_json(builder, text, length);
             protect_document(builder, file);
-        } else {
-            abx_policy_builder_merge_json(
-                    builder, nothing, sizeof nothing - 1); /* takes the name */
         }
         good = abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
     }

@@ -298,7 +298,7 @@ builder_finish_layer(abx_policy_builder *builder, struct layer **ret_layer, stru
     }
     if (layer->source == NULL || layer->source[0] == '\0') {
         free(layer->source);
-        layer->source = strdup("task");
+        layer->source = strdup(layer->profile != NULL ? layer->profile : "task");
     }
     free(layer->document);
     layer->document = layer->source == NULL ? NULL : emit_layer(builder);

@@ -31,6 +31,8 @@ CASES = [
     ("no port", ["explain", "connect", "example.com:http"], 125, r"^$", r"HOST:PORT"),
     ("an address without a port", ["explain", "connect", "::1"], 0, r'"verdict":"deny"', r"^$"),
     ("a relative path", ["explain", "read", "x"], 125, r"^$", r"'x': the target must be an absolute path"),
+    ("a host that can", ["preflight"], 0, r"(?m)^box +yes ", r"^$"),
+    ("a policy that this build cannot", ["preflight", "--profile", "packages"], 1, r"(?m)^box +no ", r"^$"),
     ("a variable that is not set", ["run", "--profile", "task", "--", "true"], 125, r"^$", r"'output' is not set"),
     ("a refusal in the events", ["run", "--profile", "packages", "--events", "events", "--", "true"], 125, r"^$",
      r"not enforced by this build"),
