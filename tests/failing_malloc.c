@@ -21,6 +21,9 @@ void __interceptor_free(void *pointer) __attribute__((weak));
 
 #define REAL(name) (__interceptor_##name != NULL ? __interceptor_##name : __libc_##name)
 
+/* Runs before a sanitizer is ready. */
+#define BARE __attribute__((no_sanitize("address", "undefined")))
+
 static bool (*_Atomic decide)(const void *caller);
 static atomic_size_t countdown;
 static atomic_bool failed;
@@ -58,7 +61,7 @@ malloc_uncounted(bool on)
     uncounted = on;
 }
 
-static bool
+BARE static bool
 fails(const void *caller)
 {
     bool (*fn)(const void *) = atomic_load(&decide);
@@ -81,26 +84,26 @@ fails(const void *caller)
     return false;
 }
 
-static void *
+BARE static void *
 counted(void *pointer)
 {
     alive += pointer != NULL && !uncounted;
     return pointer;
 }
 
-void *
+BARE void *
 malloc(size_t size)
 {
     return fails(__builtin_return_address(0)) ? NULL : counted(REAL(malloc)(size));
 }
 
-void *
+BARE void *
 calloc(size_t count, size_t size)
 {
     return fails(__builtin_return_address(0)) ? NULL : counted(REAL(calloc)(count, size));
 }
 
-void *
+BARE void *
 realloc(void *pointer, size_t size)
 {
     void *result = fails(__builtin_return_address(0)) ? NULL : REAL(realloc)(pointer, size);
@@ -109,7 +112,7 @@ realloc(void *pointer, size_t size)
     return result;
 }
 
-void
+BARE void
 free(void *pointer)
 {
     alive -= pointer != NULL;
