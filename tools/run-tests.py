@@ -121,7 +121,7 @@ def plain():
 def asan():
     folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled")
     if folder:
-        run_suites(folder, ["unit", "plan", "fuzz", "live", "torture", "threads"], {
+        run_suites(folder, ["unit", "plan", "fuzz", "live", "threads"], {
             "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"})
 
 
