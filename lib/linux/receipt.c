@@ -28,17 +28,25 @@ static void
 namespaces(struct str *out, const struct capabilities *has)
 {
     layer(out, "user namespace", on(has->user_namespace),
-            has->uid == 0 ? "ids of the host mapped onto themselves, no capabilities"
-                          : "one id mapped, setgroups denied");
+            !has->user_namespace ? "no new privileges, no capabilities"
+            : has->uid == 0      ? "ids of the host mapped onto themselves, no capabilities"
+                                 : "one id mapped, setgroups denied");
     layer(out, "mounts", on(has->mount_namespace),
-            "the host read-only, writable places bound, private tmp, dev, run");
-    layer(out, "pid namespace", on(has->pid_namespace), "processes of the host do not exist");
+            has->mount_namespace
+                    ? "the host read-only, writable places bound, private tmp, dev, run"
+                    : "the host as it is, confined by Landlock and the broker");
+    layer(out, "pid namespace", on(has->pid_namespace),
+            has->pid_namespace ? "processes of the host do not exist"
+                               : "processes of the host are listed, Landlock and the broker keep "
+                                 "from reaching them");
     layer(out, "proc", on(has->fresh_proc),
-            has->fresh_proc ? "of the box" : "hidden, the host allows no new one");
+            has->fresh_proc ? "of the box" : "the host\'s: others are listed, not reached");
     layer(out, "net namespace", on(has->net_namespace),
             has->net_namespace ? "loopback of the box only"
                                : "connections are decided by the broker alone");
-    layer(out, "ipc and uts namespaces", on(has->user_namespace), "no shared memory with the host");
+    layer(out, "ipc and uts namespaces", on(has->user_namespace),
+            has->user_namespace ? "no shared memory with the host"
+                                : "System V IPC and message queues are refused");
 }
 
 static void

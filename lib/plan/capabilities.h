@@ -18,6 +18,7 @@ enum rung {
 };
 
 const char *rung_name(enum rung rung); /* "A--" */
+const char *rung_detail(enum rung rung); /* what it lacks, for people */
 
 #define LANDLOCK_SCOPES 6u /* the first ABI that confines signals (Linux 6.12) */
 

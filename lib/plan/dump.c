@@ -137,6 +137,24 @@ rung_name(enum rung rung)
     return names[rung];
 }
 
+const char *
+rung_detail(enum rung rung)
+{
+    static const char *const details[] = {
+        "there is nothing here that holds a box",
+        "no namespaces: Landlock, seccomp and the broker alone; no private /tmp, no inputs, no "
+        "decoys, "
+        "processes of the host are listed but not reached",
+        "no network namespace: every connection is decided by the broker",
+        "no /proc of its own: processes of the host are listed but not reached",
+        "no broker: refusals make no events, nothing is held, and protected names must exist",
+        "no Landlock: no second wall behind the mounts, and no exec.allow",
+        "nothing is missing",
+    };
+
+    return details[rung];
+}
+
 static void
 add_capabilities(struct str *out, const struct capabilities *found)
 {

@@ -90,8 +90,7 @@ preflight(const struct backend *backend, abx_policy *policy, abx_report **ret_re
     if (r == ABX_OK) {
         backend->probe(&can);
         ok = add_features(report, &can) &&
-             report_add(report, "rung", rung_name(can.rung),
-                     "see the documentation for what each has", "") &&
+             report_add(report, "rung", rung_name(can.rung), rung_detail(can.rung), "") &&
              add_box(report, context, policy);
         r = ok ? ABX_OK : fail_nomem(fail);
     }
