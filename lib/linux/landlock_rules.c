@@ -18,8 +18,9 @@ handled(uint32_t abi)
            (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
-void
-landlock_allow(struct lowering *lowering, const char *path, bool is_directory, uint64_t rights)
+static void
+allow(struct lowering *lowering, const char *path, bool is_directory, uint64_t rights,
+        uint16_t flags)
 {
     uint64_t known = handled(lowering->plan->capabilities.landlock_abi);
     struct str step = { 0 };
@@ -29,9 +30,22 @@ landlock_allow(struct lowering *lowering, const char *path, bool is_directory, u
         lowering->program.failed = true;
     } else {
         lower_op(lowering, OP_LANDLOCK_PATH, step.data, NULL, path,
-                rights & known & (is_directory ? UINT64_MAX : FS_OF_FILE), 0, 0);
+                rights & known & (is_directory ? UINT64_MAX : FS_OF_FILE), 0, flags);
     }
     str_done(&step);
+}
+
+void
+landlock_allow(struct lowering *lowering, const char *path, bool is_directory, uint64_t rights)
+{
+    allow(lowering, path, is_directory, rights, 0);
+}
+
+void
+landlock_allow_found(
+        struct lowering *lowering, const char *path, bool is_directory, uint64_t rights)
+{
+    allow(lowering, path, is_directory, rights, OPF_MAY_VANISH);
 }
 
 /* A writable place below another one brings nothing new; guarded ones are in it, since what is made

@@ -28,6 +28,9 @@ enum {
 /* One rule, with what the ABI knows of these rights. */
 void landlock_allow(
         struct lowering *lowering, const char *path, bool is_directory, uint64_t rights);
+/* The same for what was found by looking: gone or a link by now, it gets no right. */
+void landlock_allow_found(
+        struct lowering *lowering, const char *path, bool is_directory, uint64_t rights);
 /* lower_landlock.c: the rules of a box without mounts, where Landlock is the wall. */
 void landlock_allow_without_mounts(struct lowering *lowering);
 

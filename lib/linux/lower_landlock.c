@@ -68,7 +68,7 @@ allow_child(struct lowering *lowering, const char *path, uint64_t rights)
     if (kind == HOST_DIRECTORY) {
         allow_tree(lowering, path, rights);
     } else if (kind == HOST_FILE || kind == HOST_OTHER) {
-        landlock_allow(lowering, path, false, rights);
+        landlock_allow_found(lowering, path, false, rights);
     }
 }
 
@@ -104,7 +104,7 @@ allow_tree(struct lowering *lowering, const char *path, uint64_t rights)
     lost = lost_below(lowering->plan, path, rights);
 
     if ((rights & ~lost) != 0) {
-        landlock_allow(lowering, path, true, rights & ~lost);
+        landlock_allow_found(lowering, path, true, rights & ~lost);
     }
     if (lost != 0) {
         allow_children(lowering, path, lost);
@@ -118,11 +118,12 @@ allow_devices(struct lowering *lowering)
         const enum host_kind kind = lowering->host->look(lowering->host->data, plan_devices[i]);
 
         if (kind == HOST_OTHER) {
-            landlock_allow(lowering, plan_devices[i], false, FS_READ | FS_WRITE | FS_IOCTL_DEV);
+            landlock_allow_found(
+                    lowering, plan_devices[i], false, FS_READ | FS_WRITE | FS_IOCTL_DEV);
         }
     }
     if (lowering->host->look(lowering->host->data, "/dev/pts") == HOST_DIRECTORY) {
-        landlock_allow(lowering, "/dev/pts", true, FS_READ_FILE | FS_WRITE | FS_IOCTL_DEV);
+        landlock_allow_found(lowering, "/dev/pts", true, FS_READ_FILE | FS_WRITE | FS_IOCTL_DEV);
     }
 }
 
@@ -138,7 +139,7 @@ landlock_allow_without_mounts(struct lowering *lowering)
         if (rights != 0 && place->is_directory) {
             allow_tree(lowering, place->path, rights);
         } else if (rights != 0) {
-            landlock_allow(lowering, place->path, false, rights);
+            landlock_allow_found(lowering, place->path, false, rights);
         }
     }
     allow_devices(lowering);

@@ -109,7 +109,8 @@ enum wire_code {
                              sets no_new_privs */
     /* STAGE_LANDLOCK */
     OP_LANDLOCK, /* x: handled file access, y: handled net access, a: scoped; for commands */
-    OP_LANDLOCK_PATH, /* b: box path (links followed inside the box), x: allowed access */
+    OP_LANDLOCK_PATH, /* b: box path (links followed inside the box, unless OPF_MAY_VANISH), x:
+                         allowed access */
     OP_LANDLOCK_SELF, /* init restricts itself too (no mounts to make later) */
     /* STAGE_READY */
     OP_READY /* sends WIRE_READY; init serves messages from now on */
@@ -119,7 +120,8 @@ enum {
     OPF_FROM_BOX = 2,
     OPF_OPTIONAL = 4 /* failure is fine, and told in WIRE_READY.mask */,
     OPF_DENY_SETGROUPS = 8,
-    OPF_MAY_VANISH = 16 /* what is not there any more is not bound: what covers it stays */
+    OPF_MAY_VANISH =
+            16 /* what is not there any more, or is a link, is not bound and gets no right */
 };
 
 /* ---- command block: in a sealed memfd, passed with WIRE_SPAWN ---- */

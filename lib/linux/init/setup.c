@@ -190,7 +190,9 @@ add_rule(struct init *init, int fd, uint64_t access)
 int
 op_landlock_path(struct init *init, const struct wire_op *op)
 {
-    int fd = init_open_linked(init, init_text(init, op->b));
+    const char *path = init_text(init, op->b);
+    int fd = (op->flags & OPF_MAY_VANISH) != 0 ? init_open_box(init, path, O_PATH)
+                                               : init_open_linked(init, path);
     int r;
 
     if (fd < 0) {
