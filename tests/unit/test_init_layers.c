@@ -40,6 +40,29 @@ START_TEST(landlock_confines_commands)
 }
 END_TEST
 
+static void
+add_vanished(struct program *program)
+{
+    struct wire_op *op;
+
+    add_landlock(program);
+    op = program_op(program, OP_LANDLOCK_PATH, "landlock:/vanished", NULL, "/vanished");
+    op->x = READ_ALL | WRITE_SOME;
+    op->flags = OPF_MAY_VANISH;
+}
+
+START_TEST(a_place_that_vanished_gets_no_rule_and_the_box_stands)
+{
+    struct program program;
+    struct box box;
+
+    minimal(&program);
+    finish_with(&program, &box, add_vanished);
+    expect(&box, WIRE_READY);
+    end(&box);
+}
+END_TEST
+
 /* Notifies one system call, allows the others. */
 static void
 add_filter(struct program *program, unsigned number)
@@ -282,6 +305,7 @@ make_suite(void)
 
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, landlock_confines_commands);
+    tcase_add_test(tcase, a_place_that_vanished_gets_no_rule_and_the_box_stands);
     tcase_add_test(tcase, a_command_whose_execve_is_held_holds_nobody_else);
     tcase_add_test(tcase, a_refused_execve_is_an_exec_failure);
     tcase_add_test(tcase, the_served_file_system_is_announced_before_anything_looks_at_it);
