@@ -246,22 +246,23 @@ lower_for_tests(struct capabilities *found)
     }
 }
 
-static pthread_once_t found_once = PTHREAD_ONCE_INIT;
-static struct capabilities found_here;
-
-static void
-find_here(void)
-{
-    find(&found_here);
-}
+/* What lacks nothing is kept; what lacks something is tried again for the next context, since a
+ * passing want of descriptors or processes looks the same. */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct capabilities kept;
 
 void
 host_probe(struct capabilities *ret_capabilities)
 {
     struct capabilities found;
 
-    pthread_once(&found_once, find_here);
-    found = found_here;
+    pthread_mutex_lock(&kept_lock);
+    if (kept.rung != RUNG_A || kept.uid != geteuid() || kept.gid != getegid()) {
+        find(&kept);
+        kept.rung = kept.memfd_exec ? host_rung(&kept) : RUNG_NONE;
+    }
+    found = kept;
+    pthread_mutex_unlock(&kept_lock);
     lower_for_tests(&found);
     found.rung = host_rung(&found);
     *ret_capabilities = found;
