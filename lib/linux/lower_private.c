@@ -51,16 +51,18 @@ lower_dev(struct lowering *lowering)
 
 /* ---- /proc and /sys ---- */
 
-/* kernel.pid_max belongs to the pid namespace since Linux 6.14; before, the file is not the box's
- * to write.  Numbers below the reserved ones are given once and never again, so those come on top;
- * and are passed over at once, so that there are as many processes as the limit says. */
+/* kernel.pid_max belongs to the pid namespace since Linux 6.14; before, it is the whole machine's,
+ * and a root host could change that.  Numbers below the reserved ones are given once and never
+ * again, so those come on top; and are passed over at once, so that there are as many processes as
+ * the limit says. */
 static void
 lower_pid_max(struct lowering *lowering)
 {
     uint64_t processes = lowering->plan->limits[ABX_LIMIT_PROCESSES];
     char text[24];
 
-    if (processes == 0 || processes > (1u << 22) - RESERVED_PIDS) {
+    if (!lowering->plan->capabilities.own_pid_max || processes == 0 ||
+            processes > (1u << 22) - RESERVED_PIDS) {
         return;
     }
     snprintf(text, sizeof text, "%" PRIu64 "\n", processes + RESERVED_PIDS);

@@ -23,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define TRIAL_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
@@ -134,6 +135,18 @@ is_nested(void)
            (proc_status(getpid(), "NoNewPrivs", 10, &no_new_privs) && no_new_privs == 1);
 }
 
+/* By the version: what there is to try would, before it, change the pid_max of the whole machine.
+ */
+static bool
+has_own_pid_max(void)
+{
+    struct utsname name;
+    unsigned int major = 0, minor = 0;
+
+    return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+           (major > 6 || (major == 6 && minor >= 14));
+}
+
 static void
 find(struct capabilities *found)
 {
@@ -152,6 +165,7 @@ find(struct capabilities *found)
     } else {
         try_once(0, &trial);
     }
+    found->own_pid_max = found->fresh_proc && has_own_pid_max();
     found->seccomp_notify = trial.notify;
     found->seccomp_killable = trial.killable;
     found->seccomp_sync_wake = trial.sync_wake;
@@ -197,6 +211,7 @@ forget_user_namespace(struct capabilities *found)
     found->net_namespace = false;
     found->fresh_proc = false;
     found->fuse = false;
+    found->own_pid_max = false;
 }
 
 static void
@@ -214,6 +229,7 @@ lower_one(struct capabilities *found, const char *name, uint32_t value)
         { "proc", &found->fresh_proc },
         { "memfd", &found->memfd_exec },
         { "cgroup", &found->cgroup },
+        { "pidmax", &found->own_pid_max },
     };
 
     if (strcmp(name, "landlock") == 0 && value < found->landlock_abi) {

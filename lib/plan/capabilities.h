@@ -32,6 +32,7 @@ struct capabilities {
     bool memfd_exec;
     bool nested; /* this process has a seccomp filter or no_new_privs: it is in a sandbox already */
     bool cgroup; /* a delegated cgroup v2 directory */
+    bool own_pid_max; /* a pid namespace has a kernel.pid_max of its own */
     uint32_t uid, gid; /* of the host process; a root host maps every id, others map their own */
 };
 

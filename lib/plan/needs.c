@@ -154,6 +154,11 @@ compile_needs(struct compiler *compiler)
                 "allow unprivileged user namespaces" },
         { has_mounts && !found->fresh_proc, found->landlock_abi > 0, true, "plan:proc", "",
                 "without a /proc of its own a box needs Landlock", "run outside of a container" },
+        { settings->limits[ABX_LIMIT_PROCESSES] != 0,
+                found->uid != 0 || found->cgroup || found->own_pid_max, false, "plan:limits",
+                "/limits/processes", "this kernel does not limit the processes of root in a box",
+                "start the host as an ordinary user, delegate a cgroup v2 directory to it, or use "
+                "Linux 6.14 or later" },
         { is_root_masked, has_mounts || found->landlock_abi > 0, true, "plan:reads",
                 rule_at(compiler, "/", ABX_ACCESS_READ), "reads cannot be restricted",
                 "use a kernel with Landlock" },

@@ -58,6 +58,7 @@ read_capabilities(json_t *object)
         .seccomp_killable = flag(object, "notify", true),
         .fuse = userns && flag(object, "fuse", true),
         .memfd_exec = true,
+        .own_pid_max = userns && flag(object, "proc", true) && flag(object, "pidmax", true),
         .nested = flag(object, "nested", false),
         .uid = uid == NULL ? 1000 : (uint32_t)json_integer_value(uid),
         .gid = uid == NULL ? 1000 : (uint32_t)json_integer_value(uid),
