@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,9 @@ allow_children(struct lowering *lowering, const char *directory, uint64_t rights
 {
     struct vec names = VEC(char *);
 
-    (void)!lowering->host->list(lowering->host->data, directory, &names);
+    if (lowering->host->list(lowering->host->data, directory, &names) == -ENOMEM) {
+        lowering->program.failed = true;
+    }
     for (size_t i = 0; i < names.count; i++) {
         char *name = *vec_at(&names, char *, i);
         AUTO(freep) char *path = path_join(directory, name);

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "linux/mask.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -262,7 +263,9 @@ list_pieces(struct lowering *lowering, struct vec *pieces)
 {
     struct vec names = VEC(char *);
 
-    (void)!lowering->host->list(lowering->host->data, "/", &names);
+    if (lowering->host->list(lowering->host->data, "/", &names) == -ENOMEM) {
+        lowering->program.failed = true;
+    }
     for (size_t i = 0; i < names.count; i++) {
         char *name = *vec_at(&names, char *, i);
         char **piece = vec_add(pieces);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,7 +274,9 @@ compile_root(struct compiler *compiler)
         plan->root = ROOT_HOST;
         return ABX_OK;
     }
-    (void)!host->list(host->data, "/", &names);
+    if (host->list(host->data, "/", &names) == -ENOMEM) {
+        r = fail_nomem(compiler->fail);
+    }
     for (size_t i = 0; i < names.count; i++) {
         char *name = *vec_at(&names, char *, i);
         AUTO(freep) char *path = path_join("/", name);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,7 +208,9 @@ add_children(struct compiler *compiler, const char *directory, size_t n_anchors,
     struct vec names = VEC(char *);
     abx_status r = ABX_OK;
 
-    (void)!compiler->host->list(compiler->host->data, directory, &names);
+    if (compiler->host->list(compiler->host->data, directory, &names) == -ENOMEM) {
+        r = fail_nomem(compiler->fail);
+    }
     for (size_t i = 0; i < names.count; i++) {
         char *name = *vec_at(&names, char *, i);
         AUTO(freep) char *path = path_join(directory, name);

@@ -10,6 +10,7 @@
 
 #include "unit/main.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -251,6 +252,39 @@ START_TEST(a_script_brings_its_interpreters_and_a_program_its_loader)
 }
 END_TEST
 
+static int
+list_without_memory(void *data, const char *path, struct vec *names)
+{
+    return -ENOMEM;
+}
+
+static const char *const listing_policies[] = {
+    /* A guarded directory, and a root that is made of pieces. */
+    "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},\"write\":{\"allow\":[\"/usr\"],"
+    "\"deny\":[\"/usr/no\"]},\"protect\":{\"defaults\":false,\"git\":\"off\"}}}",
+    "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/usr\"]},"
+    "\"protect\":{\"defaults\":false,\"git\":\"off\"}}}",
+};
+
+START_TEST(a_directory_that_memory_lacks_to_list_is_not_empty)
+{
+    struct host_view host = host_real;
+    struct capabilities found;
+    struct plan plan = { 0 };
+    struct fail fail = { 0 };
+    abx_policy *policy = NULL;
+    const char *json = listing_policies[_i];
+
+    host_probe(&found);
+    ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
+    ck_assert_int_eq(plan_compile(policy, &host, &found, &plan, &fail), ABX_OK);
+    plan_done(&plan);
+    host.list = list_without_memory;
+    ck_assert_int_eq(plan_compile(policy, &host, &found, &plan, &fail), ABX_ERR_NOMEM);
+    abx_policy_unref(policy);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -266,6 +300,8 @@ make_suite(void)
     tcase_add_test(tcase, without_mounts_only_devices_are_private);
     tcase_add_test(tcase, the_probe_is_lowered_by_the_environment_and_never_raised);
     tcase_add_test(tcase, the_host_view_resolves_links_and_keeps_what_is_missing);
+    tcase_add_loop_test(tcase, a_directory_that_memory_lacks_to_list_is_not_empty, 0,
+            N_ELEMENTS(listing_policies));
     tcase_add_test(tcase, a_script_brings_its_interpreters_and_a_program_its_loader);
     suite_add_tcase(suite, tcase);
     return suite;
