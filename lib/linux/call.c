@@ -5,6 +5,7 @@
 #include "linux/call.h"
 
 #include "base/mem.h"
+#include "linux/calls.h"
 #include "linux/process.h"
 
 #include <errno.h>
@@ -151,6 +152,30 @@ call_unreadable(struct call *call, const char *verb)
     return call_fail(call, EACCES);
 }
 
+bool
+call_is_starved(int error)
+{
+    return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+enum call_result
+call_starved(struct call *call, const char *path, uint32_t access)
+{
+    const struct call_rule *rule = call_rule_find(call->nr, call->args);
+    const char *name = rule != NULL ? rule->name : "call";
+    struct act act = {
+        .request = path[0] == '/' ? ABX_REQUEST_PATH : ABX_REQUEST_SYSCALL,
+        .access = path[0] == '/' ? access : 0,
+        .target = path[0] == '/' ? path : name,
+        .verb = name,
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:resources",
+            "the supervisor has no memory or descriptors left to do it", "try it again");
+    return call_fail(call, EACCES);
+}
+
 void
 call_done(struct call *call)
 {
@@ -174,9 +199,27 @@ is_same_object(int a, int b)
            sa.st_ino == sb.st_ino;
 }
 
+static bool
+is_file(int object)
+{
+    struct stat stat;
+
+    return fstat(object, &stat) == 0 && S_ISREG(stat.st_mode);
+}
+
+/* Two calls may have been held for one new name: what the first made is what the other is for. */
+static bool
+is_as_asked(const struct call_grant *grant, int object, int directory)
+{
+    return grant->is_new
+                   ? is_same_object(grant->object, directory) && (object < 0 || is_file(object))
+                   : is_same_object(grant->object, object);
+}
+
 /* What was asked before and allowed: true with the verdict. */
 static bool
-use_grant(struct call *call, const struct act *act, int object, abx_verdict *ret_verdict)
+use_grant(struct call *call, const struct act *act, int object, int directory,
+        abx_verdict *ret_verdict)
 {
     for (uint32_t i = 0; i < call->n_grants; i++) {
         const struct call_grant *grant = &call->grants[i];
@@ -186,7 +229,7 @@ use_grant(struct call *call, const struct act *act, int object, abx_verdict *ret
             continue;
         }
         *ret_verdict = ABX_VERDICT_ALLOW;
-        if (!is_same_object(grant->object, object)) {
+        if (!is_as_asked(grant, object, directory)) {
             call_report(call, ABX_EVENT_DENIAL, act, "boundary:changed",
                     "another object stands there than when it was asked about", NULL);
             *ret_verdict = ABX_VERDICT_DENY;
@@ -199,21 +242,23 @@ use_grant(struct call *call, const struct act *act, int object, abx_verdict *ret
 /* Keeps what is asked about; without memory, or with too many questions, false: then it is refused.
  */
 static bool
-keep_question(struct call *call, const struct act *act, int object, uint64_t ticket)
+keep_question(struct call *call, const struct act *act, int object, int directory, uint64_t ticket)
 {
+    int shown = object >= 0 ? object : directory;
     struct call_grant grant = {
         .request = act->request,
         .access = act->access,
         .port = act->port,
         .object = -1,
+        .is_new = object < 0 && directory >= 0,
         .ticket = ticket,
     };
 
     if (call->n_grants == CALL_GRANTS) {
         return false;
     }
-    if (object >= 0) {
-        grant.object = fcntl(object, F_DUPFD_CLOEXEC, 3);
+    if (shown >= 0) {
+        grant.object = fcntl(shown, F_DUPFD_CLOEXEC, 3);
         if (grant.object < 0) {
             return false;
         }
@@ -241,7 +286,7 @@ is_allowed(const struct call *call, const struct act *act)
 }
 
 abx_verdict
-call_decide(struct call *call, const struct act *act, int object)
+call_decide(struct call *call, const struct act *act, int object, int directory)
 {
     const struct broker *broker = call->boundary->broker;
     char program[PATH_MAX];
@@ -249,7 +294,7 @@ call_decide(struct call *call, const struct act *act, int object)
     uint64_t ticket = 0;
     abx_verdict verdict;
 
-    if (use_grant(call, act, object, &verdict)) {
+    if (use_grant(call, act, object, directory, &verdict)) {
         return verdict;
     }
     if (act->content < 0 && is_allowed(call, act)) {
@@ -260,7 +305,7 @@ call_decide(struct call *call, const struct act *act, int object)
     }
     boundary_program_of(call->pid, program, sizeof program);
     verdict = broker->decide(broker->data, &subject, act, &ticket);
-    if (verdict == ABX_VERDICT_ASK && !keep_question(call, act, object, ticket)) {
+    if (verdict == ABX_VERDICT_ASK && !keep_question(call, act, object, directory, ticket)) {
         broker->withdraw(broker->data, ticket);
         return ABX_VERDICT_DENY;
     }

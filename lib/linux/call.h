@@ -27,6 +27,7 @@ struct call_grant {
     uint32_t request, access, port;
     char *target;
     int object; /* O_PATH of what was shown, so that its inode number is not given away; or -1 */
+    bool is_new; /* nothing stood there yet: object is the directory that the name is for */
     uint64_t ticket;
     bool granted;
 };
@@ -72,13 +73,19 @@ enum call_result call_return(struct call *call, int64_t value);
 enum call_result call_return_fd(struct call *call, int fd, bool cloexec);
 /* EACCES and an event for arguments that cannot be read. */
 enum call_result call_unreadable(struct call *call, const char *verb);
+/* Whether a negative errno says that the supervisor itself lacks memory or descriptors. */
+bool call_is_starved(int error);
+/* EACCES and an event for that.  `path`: absolute, or the call is named instead. */
+enum call_result call_starved(struct call *call, const char *path, uint32_t access);
 
 void call_done(struct call *call); /* closes and frees what it owns */
 
 /* ---- asking and telling ---- */
 /* The broker's verdict.  `object`: an O_PATH descriptor of what the act is about (lent), or -1; on
- * ASK it is remembered, and an ALLOW counts for the same object only. */
-abx_verdict call_decide(struct call *call, const struct act *act, int object);
+ * ASK it is remembered, and an ALLOW counts for the same object only.  `directory`: the one that
+ * holds its name, or -1; where nothing stands yet an ALLOW counts for that name in it, and for the
+ * file that another call made there meanwhile. */
+abx_verdict call_decide(struct call *call, const struct act *act, int object, int directory);
 /* The verdict on a path, without an event or a question. */
 abx_verdict call_look(struct call *call, uint32_t access, const char *path);
 /* `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE. */

@@ -225,8 +225,7 @@ act_on_behalf(struct call *call, const struct form *form, struct resolved *resol
     int r;
 
     if (object < 0) {
-        return object == -EXDEV ? course_elsewhere(call, resolved, form->verb)
-                                : call_fail(call, EACCES);
+        return course_lost(call, resolved, object, form->verb);
     }
     if (form->deed == DEED_TRUNCATE && !S_ISREG(resolved->stat.stx_mode)) {
         return call_fail(call, S_ISDIR(resolved->stat.stx_mode) ? EISDIR : EINVAL);

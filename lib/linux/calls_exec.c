@@ -27,7 +27,7 @@ decide(struct call *call, const char *target, const char *asked, int object)
         .content = -1,
     };
 
-    switch (call_decide(call, &act, object)) {
+    switch (call_decide(call, &act, object, -1)) {
     case ABX_VERDICT_ALLOW:
         return CALL_CONTINUE;
     case ABX_VERDICT_ASK:

@@ -319,12 +319,12 @@ move_on_behalf(struct call *call, struct move *move)
     }
     to_parent = resolve_host_parent(call, &move->to);
     if (to_parent < 0) {
-        return course_elsewhere(call, &move->to, move->verb);
+        return course_lost(call, &move->to, to_parent, move->verb);
     }
     if (!move->is_link) {
         from_parent = resolve_host_parent(call, &move->from);
         if (from_parent < 0) {
-            return course_elsewhere(call, &move->from, move->verb);
+            return course_lost(call, &move->from, from_parent, move->verb);
         }
     }
     return decide_and_perform(call, move, from_parent, to_parent);
@@ -420,7 +420,7 @@ calls_move(struct call *call)
     enum call_result result;
 
     if (move == NULL) {
-        return call_fail(call, ENOMEM);
+        return call_starved(call, "", 0);
     }
     resolved_init(&move->from);
     resolved_init(&move->to);

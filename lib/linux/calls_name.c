@@ -155,8 +155,7 @@ act_on_behalf(struct call *call, struct resolved *resolved, const struct name_re
     int r;
 
     if (parent < 0) {
-        return parent == -EXDEV ? course_elsewhere(call, resolved, request->verb)
-                                : call_fail(call, EACCES);
+        return course_lost(call, resolved, parent, request->verb);
     }
     r = perform(call, request, parent, resolved->name);
     if (r < 0) {

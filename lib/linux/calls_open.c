@@ -146,14 +146,14 @@ create(struct call *call, struct resolved *resolved, const struct open_request *
     AUTO(closep) int parent = -1;
     AUTO(closep) int fd = -1;
 
-    parent = resolve_is_writable(call, resolved->parent)
-                     ? fcntl(resolved->parent, F_DUPFD_CLOEXEC, 3)
-                     : resolve_host_parent(call, resolved);
-    if (parent == -EXDEV) {
-        return course_elsewhere(call, resolved, "open");
+    if (resolve_is_writable(call, resolved->parent)) {
+        parent = fcntl(resolved->parent, F_DUPFD_CLOEXEC, 3);
+        parent = parent < 0 ? -errno : parent;
+    } else {
+        parent = resolve_host_parent(call, resolved);
     }
     if (parent < 0) {
-        return call_fail(call, EACCES);
+        return course_lost(call, resolved, parent, "open");
     }
     if (!name_take_umask(call)) {
         return call_fail(call, errno);
@@ -188,11 +188,8 @@ open_on_behalf(struct call *call, struct resolved *resolved, const struct open_r
         return create(call, resolved, request);
     }
     object = resolve_host_object(call, resolved);
-    if (object == -EXDEV) {
-        return course_elsewhere(call, resolved, "open");
-    }
     if (object < 0) {
-        return call_fail(call, EACCES);
+        return course_lost(call, resolved, object, "open");
     }
     return is_tmpfile(request) ? create_nameless(call, object, request)
                                : open_object(call, object, request);

@@ -207,6 +207,7 @@ read_failed(struct call *call, struct resolved *resolved, int error)
         }
         return call_fail(call, EACCES);
     default:
-        return call_fail(call, -error);
+        return call_is_starved(error) ? call_starved(call, resolved->path, ABX_ACCESS_READ)
+                                      : call_fail(call, -error);
     }
 }

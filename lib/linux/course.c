@@ -41,7 +41,7 @@ course_decide(struct call *call, struct resolved *resolved, uint32_t access, con
         *ret_result = CALL_SENT;
         return COURSE_ANSWERED;
     }
-    switch (call_decide(call, &act, resolved->object >= 0 ? resolved->object : resolved->parent)) {
+    switch (call_decide(call, &act, resolved->object, resolved->parent)) {
     case ABX_VERDICT_ALLOW:
         return COURSE_BEHALF;
     case ABX_VERDICT_ASK:
@@ -78,6 +78,9 @@ course_failed(struct call *call, struct resolved *resolved, int error, const cha
     case -EACCES:
         return fail_on_the_way(call, resolved, verb);
     default:
+        if (call_is_starved(error)) {
+            return call_starved(call, resolved->path, ABX_ACCESS_WRITE);
+        }
         /* The kernel fails in the same way, and where it does not the mounts confine it. */
         return plan_has_mounts(call->boundary->plan) ? CALL_CONTINUE : call_fail(call, -error);
     }
@@ -111,7 +114,7 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
 }
 
 enum call_result
-course_elsewhere(struct call *call, struct resolved *resolved, const char *verb)
+course_lost(struct call *call, struct resolved *resolved, int error, const char *verb)
 {
     struct act act = {
         .request = ABX_REQUEST_PATH,
@@ -121,6 +124,12 @@ course_elsewhere(struct call *call, struct resolved *resolved, const char *verb)
         .content = -1,
     };
 
+    if (call_is_starved(error)) {
+        return call_starved(call, resolved->path, ABX_ACCESS_WRITE);
+    }
+    if (error != -EXDEV) {
+        return call_fail(call, -error);
+    }
     call_report(call, ABX_EVENT_DENIAL, &act, "boundary:elsewhere",
             "the box has another object at this path than the host", NULL);
     return call_fail(call, EACCES);

@@ -27,8 +27,10 @@ enum course course_decide(struct call *call, struct resolved *resolved, uint32_t
 /* What a handler returns when the look-up of `resolved` failed with `error` (negative). */
 enum call_result course_failed(
         struct call *call, struct resolved *resolved, int error, const char *verb);
-/* EACCES and an event: the place is not the same on the host, so nothing can be done on behalf. */
-enum call_result course_elsewhere(struct call *call, struct resolved *resolved, const char *verb);
+/* The same where the host's own object (resolve_host_*) was not to be had: with -EXDEV EACCES and
+ * an event, since the place is not the same on the host and nothing can be done on behalf. */
+enum call_result course_lost(
+        struct call *call, struct resolved *resolved, int error, const char *verb);
 /* Whether the plan says that the path may be written, without an event (patterns are not looked
  * at). */
 bool course_plan_allows(const struct plan *plan, const char *path);

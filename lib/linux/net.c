@@ -137,7 +137,7 @@ decide(struct call *call, const struct address *address, const char *verb)
     }
     act.target = known != NULL ? known : text;
     act.asked = known != NULL ? text : NULL;
-    return call_decide(call, &act, -1);
+    return call_decide(call, &act, -1, -1);
 }
 
 /* ---- connect ---- */
@@ -302,7 +302,7 @@ decide_listen(struct call *call, uint32_t port, const char *verb)
         .request = ABX_REQUEST_LISTEN, .port = port, .target = "", .verb = verb, .content = -1
     };
 
-    return call_decide(call, &act, -1);
+    return call_decide(call, &act, -1, -1);
 }
 
 /* In the host's network a port is taken with our copy of the address, or not at all. */

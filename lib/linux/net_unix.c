@@ -70,7 +70,7 @@ decide(struct call *call, const char *path, const char *asked, int object, const
         .verb = verb,
         .content = -1 };
 
-    return call_decide(call, &act, object);
+    return call_decide(call, &act, object, -1);
 }
 
 /* ---- connect ---- */
@@ -179,8 +179,7 @@ bind_behalf(struct call *call, struct resolved *resolved)
     AUTO(closep) int parent = resolve_host_parent(call, resolved);
 
     if (parent < 0) {
-        return parent == -EXDEV ? course_elsewhere(call, resolved, "bind")
-                                : call_fail(call, EACCES);
+        return course_lost(call, resolved, parent, "bind");
     }
     return bind_in(call, parent, resolved->name);
 }

@@ -77,7 +77,7 @@ keep(struct call *call)
     struct call *kept = call->is_kept ? call : malloc(sizeof *kept);
 
     if (kept == NULL) {
-        call_finish(call, call_fail(call, EACCES));
+        call_finish(call, call_starved(call, "", 0));
         return NULL;
     }
     if (!call->is_kept) {

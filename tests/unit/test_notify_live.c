@@ -2,6 +2,7 @@
  * The listener with real system calls of a process behind real mounts and the real filter. */
 #include "unit/notify_box.h"
 
+#include "failing_malloc.h"
 #include "unit/main.h"
 
 #include <errno.h>
@@ -203,6 +204,42 @@ START_TEST(a_change_by_descriptor_is_told_where_nothing_is_guarded)
 }
 END_TEST
 
+/* ---- without memory ---- */
+static atomic_uint countdown;
+static pid_t supervisor;
+
+/* Only the threads of the listener, which are no part of the process in the box. */
+static bool
+runs_out(const void *caller)
+{
+    return getpid() == supervisor && gettid() != supervisor && atomic_fetch_sub(&countdown, 1) == 1;
+}
+
+static int
+write_without_memory(struct notify_box *b)
+{
+    if (put("new", "x", 0) == 0) {
+        return 0;
+    }
+    EXPECT(errno == EACCES);
+    return 250;
+}
+
+START_TEST(a_write_that_memory_lacks_for_is_EACCES_and_an_event)
+{
+    int r;
+
+    supervisor = getpid();
+    atomic_store(&countdown, (unsigned int)_i);
+    malloc_fail_if(runs_out);
+    r = notify_box_run(&box, write_without_memory);
+    malloc_fail_if(NULL);
+    ck_assert_msg(r == 0 || r == 250, "at %d: %d", _i, r);
+    ck_assert_msg(_i > 1 || r == 250, "nothing failed");
+    ck_assert_msg((r == 250) == (box.n_told > 0), "at %d: %u events for %d", _i, box.n_told, r);
+}
+END_TEST
+
 static int
 move_protected(struct notify_box *b)
 {
@@ -365,6 +402,30 @@ START_TEST(a_held_open_goes_on_after_the_answer)
     box.ask_delay_ns = 250000000;
     ck_assert_int_eq(notify_box_run(&box, write_asked), 0);
     ck_assert_uint_eq(box.n_asked, 1);
+    ck_assert(notify_box_has(&box, "asked", "given"));
+}
+END_TEST
+
+static int
+write_asked_twice(struct notify_box *b)
+{
+    pid_t other = fork();
+    int status, r = put("asked", "given", 0);
+
+    if (other == 0) {
+        _exit(r == 0 ? 0 : 1);
+    }
+    EXPECT(r == 0);
+    EXPECT(waitpid(other, &status, 0) == other && status == 0);
+    return 0;
+}
+
+START_TEST(two_held_opens_of_one_new_file_both_go_on)
+{
+    box.answer = ABX_VERDICT_ALLOW;
+    box.ask_delay_ns = 200000000;
+    ck_assert_int_eq(notify_box_run(&box, write_asked_twice), 0);
+    ck_assert_uint_eq(box.n_asked, 2);
     ck_assert(notify_box_has(&box, "asked", "given"));
 }
 END_TEST
@@ -858,6 +919,7 @@ make_suite(void)
     tcase_add_test(tcase, a_guarded_place_is_written_on_behalf);
     tcase_add_test(tcase, a_denied_write_is_EACCES_and_an_event);
     tcase_add_test(tcase, a_rename_between_two_writable_trees_works);
+    tcase_add_loop_test(tcase, a_write_that_memory_lacks_for_is_EACCES_and_an_event, 1, 10);
     tcase_add_test(tcase, a_change_by_descriptor_is_told_where_nothing_is_guarded);
     tcase_add_test(tcase, a_directory_with_something_that_a_pattern_protects_keeps_its_name);
     tcase_add_test(tcase, content_that_takes_a_protected_name_cannot_be_changed_afterwards);
@@ -866,6 +928,7 @@ make_suite(void)
     tcase_add_test(tcase, no_link_stands_for_a_directory_of_a_protected_name);
     tcase_add_test(tcase, a_held_open_goes_on_after_the_answer);
     tcase_add_test(tcase, an_answer_that_comes_at_once_is_not_lost);
+    tcase_add_test(tcase, two_held_opens_of_one_new_file_both_go_on);
     tcase_add_test(tcase, a_held_open_fails_after_a_denial);
     tcase_add_test(tcase, an_answer_counts_for_the_object_that_was_shown);
     tcase_add_test(tcase, a_signal_interrupts_a_held_call);
