@@ -382,6 +382,27 @@ is_foreign_source(struct call *call, struct move *move)
            !course_in_root(call->boundary->plan, move->from.path);
 }
 
+static bool
+is_asked_place(struct call *call, const char *from, const char *to)
+{
+    const struct plan *plan = call->boundary->plan;
+
+    return course_plan_allows(plan, from) && !course_plan_allows(plan, to) &&
+           !plan_guards_git_file(plan, to) &&
+           call_look(call, ABX_ACCESS_WRITE, to) != ABX_VERDICT_DENY;
+}
+
+/* A directory that may be written keeps that wherever it goes, by its mount and by descriptors of
+ * it.  So it does not go where each name is asked about: silently, programs copy what they cannot
+ * rename. */
+static bool
+carries_rights(struct call *call, const struct move *move)
+{
+    return (is_directory(&move->from) && is_asked_place(call, move->from.path, move->to.path)) ||
+           ((move->flags & RENAME_EXCHANGE) != 0 && is_directory(&move->to) &&
+                   is_asked_place(call, move->to.path, move->from.path));
+}
+
 static enum call_result
 run_move(struct call *call, struct move *move)
 {
@@ -407,7 +428,7 @@ run_move(struct call *call, struct move *move)
     if (r < 0) {
         return course_failed(call, &move->to, r, move->verb);
     }
-    if (is_foreign_source(call, move)) {
+    if (is_foreign_source(call, move) || carries_rights(call, move)) {
         return call_fail(call, EXDEV);
     }
     return call->on_worker ? move_on_behalf(call, move) : CALL_WORKER;

@@ -82,9 +82,9 @@ name_made_directory(struct call *call, const char *path)
 {
     const struct plan *plan = call->boundary->plan;
 
-    /* Should it fail, the directory stays read-only in the box: then its names are made on behalf
-     * too. */
-    if (plan_has_mounts(plan) && !plan_guards(plan, path)) {
+    /* What stays read-only in the box has its names made on behalf: what is guarded, what was made
+     * with a grant for it alone, and where binding fails. */
+    if (plan_has_mounts(plan) && !plan_guards(plan, path) && course_plan_allows(plan, path)) {
         boundary_bind(call->boundary, path);
     }
 }

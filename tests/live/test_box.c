@@ -290,6 +290,31 @@ START_TEST(a_held_write_goes_on_when_it_is_granted)
 }
 END_TEST
 
+static const char *const directory_scripts[] = {
+    "mkdir ask; echo one > ask/file",
+    "mkdir made; mv -T made ask; echo one > ask/file",
+};
+
+START_TEST(a_directory_that_was_granted_once_asks_again_for_what_comes_into_it)
+{
+    abx_process *process = abxtest_spawn(&test, directory_scripts[_i], NULL);
+    abx_event *event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    abx_exit exit = { .size = sizeof exit };
+
+    /* mv asks for the attributes of its copy, too. */
+    while (strcmp(abx_event_get_string(event, ABX_FIELD_TARGET), abxtest_path(&test, "ask")) == 0) {
+        ck_assert_int_eq(answer(event, ABX_VERDICT_ALLOW, ABX_SCOPE_ONCE), ABX_OK);
+        event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    }
+    ck_assert_str_eq(
+            abx_event_get_string(event, ABX_FIELD_TARGET), abxtest_path(&test, "ask/file"));
+    ck_assert_int_eq(answer(event, ABX_VERDICT_DENY, ABX_SCOPE_ONCE), ABX_OK);
+    ck_assert_int_eq(abx_process_wait(process, 10000, &exit), ABX_OK);
+    ck_assert_int_ne(access(abxtest_path(&test, "ask/file"), F_OK), 0);
+    abx_process_unref(process);
+}
+END_TEST
+
 START_TEST(a_held_write_that_is_refused_fails_and_is_told)
 {
     abx_process *process = abxtest_spawn(&test, "echo one > ask; echo two > after", NULL);
@@ -543,6 +568,8 @@ make_suite(void)
 
     tcase = new_case(suite, "approvals");
     tcase_add_test(tcase, a_held_write_goes_on_when_it_is_granted);
+    tcase_add_loop_test(tcase, a_directory_that_was_granted_once_asks_again_for_what_comes_into_it,
+            0, sizeof directory_scripts / sizeof directory_scripts[0]);
     tcase_add_test(tcase, a_held_write_that_is_refused_fails_and_is_told);
     tcase_add_test(tcase, an_answer_for_the_command_is_asked_once);
     tcase_add_test(tcase, a_grant_made_beforehand_needs_no_question);
