@@ -70,15 +70,19 @@ def calls():
     n = "20001"
     file, outside = f"{work}/ws/d/file", f"{work}/outside"
 
-    def median(kind, path, prefix=()):
-        return statistics.median(int(output([*prefix, str(CALLS), kind, path, n])) for _ in range(5)) / 1000
+    def once(kind, path, prefix=()):
+        return int(output([*prefix, str(CALLS), kind, path, n])) / 1000
 
-    bare = median("read", file)
-    row("open for reading, denied reads masked", median("read", file, boxed(plain)), bare, "us", "<= 1.7")
-    row("open for reading, read patterns", median("read", file, boxed(patterns)), bare, "us", "<= 6")
-    bare = median("write", file)
-    row("open for writing, free place", median("write", file, boxed(plain)), bare, "us", "-")
-    row("denied open", median("denied", outside, boxed(plain)), bare, "us", "<= 15 us added")
+    def both(name, kind, path, policy_file, goal, bare=None):
+        """`bare`: kind and path of the baseline, where they differ."""
+        times = [(once(kind, path, boxed(policy_file)), once(*(bare or (kind, path)))) for _ in range(5)]
+        row(name, statistics.median(a for a, _ in times), statistics.median(b for _, b in times), "us", goal)
+
+    both("open for reading, denied reads masked", "read", file, plain, "<= 1.7")
+    both("open for reading, read patterns", "read", file, patterns, "<= 6")
+    both("open for writing, free place", "write", file, plain, "-")
+    both("denied open", "denied", outside, plain, "<= 15 us added", ("write", file))
+    both("denied open, by the mask", "denied-read", f"{work}/secret/key", plain, "-", ("read", file))
 
 
 def trees():
@@ -89,8 +93,9 @@ def trees():
         for number in range(100):
             with open(f"{work}/ws/tree/{directory}/{number}.c", "w") as f:
                 f.write(f"int f{directory}_{number}(void);\n" * 8)
-    compare("recursive grep, 20,000 files, masked", ["grep", "-r", "nothing-like-this", "tree", "--include=*.c", "-L", "-q"], plain, "<= 1.15", 5)
-    compare("recursive grep, 20,000 files, read patterns", ["grep", "-r", "nothing-like-this", "tree", "--include=*.c", "-L", "-q"], patterns, "<= 2", 3)
+    grep = ["sh", "-c", "grep -r nothing-like-this tree; test $? = 1"]
+    compare("recursive grep, 20,000 files, masked", grep, plain, "<= 1.15", 5)
+    compare("recursive grep, 20,000 files, read patterns", grep, patterns, "<= 2", 3)
     subprocess.run(["tar", "cf", f"{work}/ws/tree.tar", "tree"], cwd=f"{work}/ws", check=True)
     only = ["sh", "-c", "rm -rf un; mkdir un; s=$(date +%s%N); tar xf tree.tar -C un; e=$(date +%s%N); rm -rf un; echo $((e-s))"]
     times = [(int(output(boxed(plain, *only))), int(output(only))) for _ in range(5)]
@@ -121,11 +126,12 @@ def build():
 
 def programs():
     """C programs of bench/ that print rows of their own: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
-    for name in ("spawn", "evaluate", "boxes"):
+    for name in ("spawn", "bench_evaluate", "boxes"):
         program = BUILD / "bench" / name
         if not program.exists():
             continue
-        for line in output([str(program)]).splitlines():
+        # What misses its own limit still has rows to print.
+        for line in subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, cwd=work).stdout.splitlines():
             fields = line.split("\t")
             if len(fields) == 6:
                 row(fields[0], float(fields[1]), float(fields[2]), fields[3], fields[4], fields[5])
