@@ -32,6 +32,9 @@ bool options_parse(struct options *options, int argc, char **argv);
 /* policy.c: the policy that the options name.  False: *ret_error says why, or errno-style text was
  * put there by the library; the caller reports and releases it. */
 bool policy_load(const struct options *options, abx_policy **ret_policy, abx_error **ret_error);
+/* Without a policy the current directory is the workspace; false, with a message: it is "/" or the
+ * home directory, which nobody means to give away by not saying anything. */
+bool policy_workspace_is_meant(const struct options *options);
 
 /* report.c: errors for people and for the events file. */
 void report_error(abx_error *error);

@@ -84,6 +84,26 @@ set_variables(const struct options *options, abx_policy_builder *builder)
     return true;
 }
 
+bool
+policy_workspace_is_meant(const struct options *options)
+{
+    char *here = realpath(".", NULL);
+    char *home = getenv("HOME") != NULL ? realpath(getenv("HOME"), NULL) : NULL;
+    bool is_all =
+            here != NULL && (strcmp(here, "/") == 0 || (home != NULL && strcmp(here, home) == 0));
+    bool is_meant = !is_all || options->workspace != NULL || options->policy != NULL ||
+                    is_given(options, "workspace");
+
+    if (!is_meant) {
+        fputs("agentbox: the workspace would be all of '", stderr);
+        print_escaped(stderr, here);
+        fputs("'\nagentbox: go to a directory below, or name it with --workspace\n", stderr);
+    }
+    free(here);
+    free(home);
+    return is_meant;
+}
+
 /* The document that governs the run cannot be changed by the run, wherever it lies. */
 static void
 protect_document(abx_policy_builder *builder, const char *file)

@@ -335,7 +335,7 @@ command_run(int argc, char **argv)
         fputs("agentbox: no command; usage: agentbox run [OPTIONS] -- CMD ARGS...\n", stderr);
         return EXIT_REFUSED;
     }
-    if (!catch_signals()) {
+    if (!policy_workspace_is_meant(&run.options) || !catch_signals()) {
         return EXIT_REFUSED;
     }
     status = run_command(&run);

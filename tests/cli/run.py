@@ -54,6 +54,13 @@ def main():
             passed, failed = passed + bool(good), failed + (not good)
             if not good:
                 print(f"{what}: exit {done.returncode}, not {status}\n  {done.stdout}\n  {done.stderr}")
+        for where in ("/", folder):
+            done = subprocess.run([agentbox, "run", "--", "true"], cwd=where, capture_output=True, text=True, timeout=60,
+                                  env=dict(os.environ, PATH="/usr/bin:/bin", HOME=folder))
+            good = done.returncode == 125 and "--workspace" in done.stderr
+            passed, failed = passed + good, failed + (not good)
+            if not good:
+                print(f"{where} as a workspace nobody named: exit {done.returncode}\n  {done.stderr}")
         with open(os.path.join(workspace, "events")) as file:
             lines = [json.loads(line) for line in file]
         good = len(lines) == 1 and lines[0]["type"] == "setup" and re.match(TIME, str(lines[0]["time"])) and lines[0]["step"]
