@@ -235,8 +235,13 @@ judge(const struct samples *samples, struct fail *fail)
                     sample->text + 1);
         }
         if (sample->allowed && is_refusal(sample->error)) {
-            return fail_set(fail, ABX_ERR_SETUP, sample->error, step,
+            fail_set(fail, ABX_ERR_SETUP, sample->error, step,
                     "the boundary stops what the policy allows: '%.300s'", sample->text + 1);
+            if (geteuid() == 0) {
+                fail_remedy(fail, "root has no special rights in a box: run it as the owner of "
+                                  "that file or directory, or give root rights to it");
+            }
+            return ABX_ERR_SETUP;
         }
     }
     return ABX_OK;
