@@ -25,24 +25,27 @@ settle(abx_policy_builder *builder, const char *step, abx_status r, struct fail 
     return r;
 }
 
-/* A poisoned builder repeats its first failure; nothing can be added to one that was built, or that
- * has its layers from a document. */
-static bool
-is_closed(abx_policy_builder *builder, abx_status *ret_status)
+/* Whether something may be added.  A poisoned builder repeats its first failure; nothing can be
+ * added to one that was built, or that has its layers from a document. */
+static abx_status
+may_add(abx_policy_builder *builder)
 {
     struct fail fail = { 0 };
 
-    if (builder->failed) {
-        *ret_status = builder->fail.status;
-    } else if (builder->layer == NULL) {
-        *ret_status = ABX_ERR_STATE;
-    } else if (builder->layers.count > 0) {
-        fail_set(&fail, ABX_ERR_STATE, 0, "", "a document with layers stands alone");
-        *ret_status = settle(builder, "layers", fail.status, &fail);
-    } else {
-        return false;
+    if (builder == NULL) {
+        return ABX_ERR_INVALID;
     }
-    return true;
+    if (builder->failed) {
+        return builder->fail.status;
+    }
+    if (builder->layer == NULL) {
+        return ABX_ERR_STATE;
+    }
+    if (builder->layers.count > 0) {
+        fail_set(&fail, ABX_ERR_STATE, 0, "", "a document with layers stands alone");
+        return settle(builder, "layers", fail.status, &fail);
+    }
+    return ABX_OK;
 }
 
 static abx_status
@@ -96,12 +99,9 @@ abx_status
 abx_policy_builder_variable(abx_policy_builder *builder, const char *name, const char *value)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
     r = name == NULL || value == NULL ? null_argument(&fail)
@@ -147,19 +147,25 @@ abx_policy_builder_path(
         abx_policy_builder *builder, const char *pattern, uint32_t access, abx_verdict verdict)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
-    r = add_path(builder, pattern, access, verdict, &fail);
-    return settle(builder, "path", r, &fail);
+    return settle(builder, "path", add_path(builder, pattern, access, verdict, &fail), &fail);
 }
 
-/* A host rule of the builder turns the network on where nothing was said about it. */
+/* Setters that need a network turn it on where nothing was said about it. */
+static void
+default_mode(abx_policy_builder *builder, enum network_mode mode)
+{
+    if (!(builder->given & GIVEN_MODE)) {
+        builder->given |= GIVEN_MODE;
+        builder->layer->has_network = true;
+        builder->layer->settings.network = mode;
+    }
+}
+
 static abx_status
 add_host(abx_policy_builder *builder, const char *host, uint16_t port_first, uint16_t port_last,
         abx_verdict verdict, struct fail *fail)
@@ -176,9 +182,8 @@ add_host(abx_policy_builder *builder, const char *host, uint16_t port_first, uin
     }
     own_texts(builder, id, &texts);
     r = builder_add_host(builder, host, port_first, port_last, verdict, &texts, fail);
-    if (r >= 0 && verdict != ABX_VERDICT_DENY && !(builder->given & GIVEN_MODE)) {
-        builder->given |= GIVEN_MODE;
-        builder->layer->settings.network = NETWORK_FILTERED;
+    if (r >= 0 && verdict != ABX_VERDICT_DENY) {
+        default_mode(builder, NETWORK_FILTERED);
     }
     return r;
 }
@@ -188,28 +193,22 @@ abx_policy_builder_host(abx_policy_builder *builder, const char *host, uint16_t 
         uint16_t port_last, abx_verdict verdict)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
-    r = add_host(builder, host, port_first, port_last, verdict, &fail);
-    return settle(builder, "host", r, &fail);
+    return settle(
+            builder, "host", add_host(builder, host, port_first, port_last, verdict, &fail), &fail);
 }
 
 abx_status
 abx_policy_builder_env(abx_policy_builder *builder, const char *name, const char *value)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
     r = name == NULL ? null_argument(&fail) : builder_add_env(builder, name, value, &fail);
@@ -220,51 +219,38 @@ abx_status
 abx_policy_builder_limit(abx_policy_builder *builder, uint32_t limit, uint64_t value)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
-    r = builder_set_limit(builder, limit, value, &fail);
-    return settle(builder, "limit", r, &fail);
+    return settle(builder, "limit", builder_set_limit(builder, limit, value, &fail), &fail);
 }
 
 abx_status
 abx_policy_builder_explain(abx_policy_builder *builder, const char *reason, const char *alternative)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
-    r = builder_explain(builder, reason, alternative, &fail);
-    return settle(builder, "explain", r, &fail);
+    return settle(builder, "explain", builder_explain(builder, reason, alternative, &fail), &fail);
 }
 
 abx_status
 abx_policy_builder_weaken(abx_policy_builder *builder, uint32_t what, const char *reason)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
     r = builder_weaken(builder, what, reason, &fail);
-    if (r >= 0 && what == ABX_WEAKEN_HOST_NETWORK && !(builder->given & GIVEN_MODE)) {
-        builder->given |= GIVEN_MODE;
-        builder->layer->has_network = true;
-        builder->layer->settings.network = NETWORK_HOST;
+    if (r >= 0 && what == ABX_WEAKEN_HOST_NETWORK) {
+        default_mode(builder, NETWORK_HOST);
     }
     return settle(builder, "weaken", r, &fail);
 }
@@ -273,13 +259,10 @@ abx_status
 abx_policy_builder_source(abx_policy_builder *builder, const char *source)
 {
     struct fail fail = { 0 };
-    abx_status r;
+    abx_status r = may_add(builder);
     char *copy;
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
     if (source == NULL || source[0] == '\0') {
@@ -300,12 +283,9 @@ abx_policy_builder_merge_json(abx_policy_builder *builder, const char *json, siz
 {
     struct fail fail = { 0 };
     AUTO(freep) char *source = NULL;
-    abx_status r;
+    abx_status r = may_add(builder);
 
-    if (builder == NULL) {
-        return ABX_ERR_INVALID;
-    }
-    if (is_closed(builder, &r)) {
+    if (r < 0) {
         return r;
     }
     source = steal_ptr(&builder->source);

@@ -97,7 +97,6 @@ add_pairs(struct str *out, const struct plan *plan)
 static void
 add_settings(struct str *out, const struct plan *plan)
 {
-    static const char *const networks[] = { "none", "filtered", "host" };
     static const char *const limits[8] = { NULL, "memory", "processes", "cpu-ms", "wall-ms",
         "file-size", "output", NULL };
     const struct {
@@ -122,7 +121,7 @@ add_settings(struct str *out, const struct plan *plan)
             str_printf(out, "limit %s %" PRIu64 "\n", limits[i], plan->limits[i]);
         }
     }
-    str_printf(out, "network %s\n", networks[plan->network]);
+    str_printf(out, "network %s\n", network_words[plan->network]);
     if (plan->run_as_uid >= 0) {
         str_printf(out, "run-as %" PRId64 ":%" PRId64 "\n", plan->run_as_uid, plan->run_as_gid);
     }

@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hands a text or an array to the layer, which frees it. */
-static abx_status
-layer_keep(struct layer *layer, void *owned, struct fail *fail)
-{
-    char **slot = owned == NULL ? NULL : vec_add(&layer->texts);
-
-    if (slot == NULL) {
-        free(owned);
-        return fail_nomem(fail);
-    }
-    *slot = owned;
-    return ABX_OK;
-}
-
 static int
 compare_texts(const void *a, const void *b)
 {
@@ -170,7 +156,7 @@ finish_protection(abx_policy_builder *builder, struct fail *fail)
     abx_status r = ABX_OK;
 
     if (!(builder->given & GIVEN_GIT)) {
-        layer->git_protected = true;
+        layer->git = GIT_MEANING;
     }
     if (!(builder->given & GIVEN_NO_DEFAULT_NAMES)) {
         for (const char *const *name = protected_names(); r >= 0 && *name != NULL; name++) {

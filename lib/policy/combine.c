@@ -233,8 +233,7 @@ combine_settings(abx_policy *policy)
 static bool
 lacks_protection(const struct layer *layer, const struct layer *other)
 {
-    if ((other->git_protected && !layer->git_protected) ||
-            (other->git_frozen && !layer->git_frozen)) {
+    if (other->git > layer->git) {
         return true;
     }
     for (size_t i = 0; i < other->protect.count; i++) {
@@ -254,8 +253,7 @@ lacks_protection(const struct layer *layer, const struct layer *other)
 static abx_status
 protect_like(struct layer *layer, const struct layer *other, struct fail *fail)
 {
-    layer->git_protected |= other->git_protected;
-    layer->git_frozen |= other->git_frozen;
+    layer->git = other->git > layer->git ? other->git : layer->git;
     for (size_t i = 0; i < other->protect.count; i++) {
         if (layer_protect_name(layer, *vec_at(&other->protect, char *, i), fail) < 0) {
             return fail->status;

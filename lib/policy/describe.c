@@ -185,10 +185,10 @@ file_lines(struct page *page, const struct layer *layer)
         names_line(page, "Never written, wherever they stand or would stand",
                 texts_of(&layer->protect), PROTECTED_MAX);
     }
-    if (layer->has_write && layer->git_frozen) {
+    if (layer->has_write && layer->git == GIT_FROZEN) {
         line_start(page, "Git");
         str_add(&page->out, "the repository's own directory (.git) may not be changed\n");
-    } else if (layer->has_write && layer->git_protected) {
+    } else if (layer->has_write && layer->git == GIT_MEANING) {
         line_start(page, "Git");
         str_add(&page->out, "git works; hooks, and configuration that runs programs, may not be "
                             "added or changed\n");
@@ -397,8 +397,6 @@ json_verdicts(struct str *out, const struct layer *layer, const char *name, uint
 static void
 json_layer(struct str *out, const struct layer *layer)
 {
-    static const char *const modes[] = { "none", "filtered", "host" };
-
     str_add(out, "{\"source\":");
     json_text_or_null(out, layer->source);
     str_add(out, ",\"name\":");
@@ -414,12 +412,9 @@ json_layer(struct str *out, const struct layer *layer)
     }
     if (layer->has_network) {
         json_verdicts(out, layer, "connect", ABX_REQUEST_CONNECT, 0);
-        str_printf(out, ",\"network\":\"%s\"", modes[layer->settings.network]);
+        str_printf(out, ",\"network\":\"%s\"", network_words[layer->settings.network]);
     }
-    str_printf(out, ",\"git\":\"%s\",\"protected\":[",
-            layer->git_frozen      ? "frozen"
-            : layer->git_protected ? "meaning"
-                                   : "off");
+    str_printf(out, ",\"git\":\"%s\",\"protected\":[", git_words[layer->git]);
     for (size_t i = 0; i < layer->protect.count; i++) {
         str_add(out, i == 0 ? "" : ",");
         json_text_or_null(out, *vec_at(&layer->protect, char *, i));

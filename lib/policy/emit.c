@@ -36,12 +36,10 @@ text_member(struct str *out, const char *name, const char *text)
     }
 }
 
-/* Bytes that are not UTF-8 as `\xHH`. */
+/* A text that was made for this, and is freed; NULL: there was no memory for it. */
 static void
-escaped(struct str *out, const char *bytes)
+made_text(struct str *out, char *text)
 {
-    char *text = text_escape(bytes, strlen(bytes), true);
-
     if (text == NULL) {
         out->failed = true;
         return;
@@ -50,17 +48,17 @@ escaped(struct str *out, const char *bytes)
     free(text);
 }
 
+/* Bytes that are not UTF-8 as `\xHH`. */
+static void
+escaped(struct str *out, const char *bytes)
+{
+    made_text(out, text_escape(bytes, strlen(bytes), true));
+}
+
 static void
 path_text(struct str *out, const char *path, bool is_literal)
 {
-    char *text = variable_spell(path, is_literal);
-
-    if (text == NULL) {
-        out->failed = true;
-        return;
-    }
-    str_add_json(out, text);
-    free(text);
+    made_text(out, variable_spell(path, is_literal));
 }
 
 /* "example.com:443", "[fd00::/8]:443", "10.0.0.0/8". */
@@ -69,7 +67,6 @@ host_text(struct str *out, const struct rule *rule)
 {
     bool is_ipv6 = strchr(rule->pattern, ':') != NULL;
     struct str text = { 0 };
-    char *joined;
 
     str_printf(&text, "%s%s%s", is_ipv6 ? "[" : "", rule->pattern, is_ipv6 ? "]" : "");
     if (rule->port_last != 0) {
@@ -78,13 +75,7 @@ host_text(struct str *out, const struct rule *rule)
             str_printf(&text, "-%u", rule->port_last);
         }
     }
-    joined = str_steal(&text, NULL);
-    if (joined == NULL) {
-        out->failed = true;
-        return;
-    }
-    str_add_json(out, joined);
-    free(joined);
+    made_text(out, str_steal(&text, NULL));
 }
 
 static void
@@ -238,10 +229,7 @@ emit_protect(struct str *out, const struct layer *layer)
         next(out);
         escaped(out, *vec_at(&layer->protect, char *, i));
     }
-    str_printf(out, "],\"git\":\"%s\"}",
-            layer->git_frozen      ? "frozen"
-            : layer->git_protected ? "meaning"
-                                   : "off");
+    str_printf(out, "],\"git\":\"%s\"}", git_words[layer->git]);
 }
 
 static void
@@ -277,7 +265,6 @@ emit_filesystem(struct str *out, const struct layer *layer)
 static void
 emit_network(struct str *out, const struct layer *layer)
 {
-    static const char *const modes[] = { "none", "filtered", "host" };
     static const struct list lists[] = {
         { "allow", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW, false, false },
         { "ask", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK, false, false },
@@ -293,7 +280,7 @@ emit_network(struct str *out, const struct layer *layer)
     key(out, "network");
     str_add(out, "{");
     if (layer->has_network) {
-        text_member(out, "mode", modes[layer->settings.network]);
+        text_member(out, "mode", network_words[layer->settings.network]);
     }
     for (size_t i = 0; i < N_ELEMENTS(lists); i++) {
         emit_list(out, layer, &lists[i], false);
@@ -393,12 +380,6 @@ emit_approvals(struct str *out, const struct policy_settings *settings)
 static void
 emit_weaken(struct str *out, const struct vec *weakened)
 {
-    static const char *const what[] = {
-        [ABX_WEAKEN_HOST_NETWORK] = "host-network",
-        [ABX_WEAKEN_NESTED_NAMESPACES] = "nested-namespaces",
-        [ABX_WEAKEN_BEST_EFFORT] = "best-effort",
-    };
-
     if (weakened->count == 0) {
         return;
     }
@@ -409,7 +390,7 @@ emit_weaken(struct str *out, const struct vec *weakened)
 
         next(out);
         str_add(out, "{");
-        text_member(out, "what", what[weakening->what]);
+        text_member(out, "what", weaken_words[weakening->what - 1]);
         text_member(out, "reason", weakening->reason);
         str_add(out, "}");
     }

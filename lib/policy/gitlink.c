@@ -307,7 +307,7 @@ git_add_linked(struct layer *layer, const struct host_view *host, struct fail *f
     size_t n = layer->rules.count;
     abx_status r = ABX_OK;
 
-    for (size_t i = 0; i < n && r == ABX_OK && layer->git_protected && !layer->git_frozen; i++) {
+    for (size_t i = 0; i < n && r == ABX_OK && layer->git == GIT_MEANING; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
         if (rule->kind == ABX_REQUEST_PATH && rule->access == ABX_ACCESS_WRITE &&

@@ -84,6 +84,19 @@ layer_free(struct layer *layer)
     free(layer);
 }
 
+abx_status
+layer_keep(struct layer *layer, void *owned, struct fail *fail)
+{
+    char **slot = owned == NULL ? NULL : vec_add(&layer->texts);
+
+    if (slot == NULL) {
+        free(owned);
+        return fail_nomem(fail);
+    }
+    *slot = owned;
+    return ABX_OK;
+}
+
 static bool
 copy_text(const char *text, char **ret_copy)
 {
@@ -300,8 +313,7 @@ layer_copy(struct layer *layer, struct layer **ret_copy, struct fail *fail)
     }
     copy->base = layer_ref(layer);
     copy->settings = layer->settings;
-    copy->git_protected = layer->git_protected;
-    copy->git_frozen = layer->git_frozen;
+    copy->git = layer->git;
     copy->default_read = layer->default_read;
     copy->default_write = layer->default_write;
     if (copy_rules(copy, layer, fail) < 0) {

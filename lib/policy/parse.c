@@ -110,10 +110,6 @@ static const struct parse_key document_keys[] = {
     { "strict", parse_strict },
 };
 
-static const struct parse_key variables_only[] = {
-    { "variables", parse_variables },
-};
-
 /* Just the variables, wherever in the document they stand. */
 static bool
 parse_variables_first(struct parser *parser, const struct json *document)
@@ -125,7 +121,7 @@ parse_variables_first(struct parser *parser, const struct json *document)
     if (variables == NULL) {
         return true;
     }
-    json_pointer_add(&parser->pointer, variables_only[0].name);
+    json_pointer_add(&parser->pointer, "variables");
     ok = !parser->pointer.failed && parse_variables(parser, variables, NULL);
     parser->pointer.length = length;
     if (parser->pointer.data != NULL) {

@@ -42,6 +42,10 @@ bool parse_unsupported(struct parser *parser, const char *what);
 
 bool parse_object(struct parser *parser, const struct json *value, const struct parse_key *keys,
         size_t n_keys, void *data);
+/* An object whose keys are names of the policy's own. */
+typedef bool (*parse_member_fn)(
+        struct parser *parser, const char *key, const struct json *value, void *data);
+bool parse_members(struct parser *parser, const struct json *value, parse_member_fn fn, void *data);
 bool parse_array(struct parser *parser, const struct json *value, parse_fn fn, void *data);
 bool parse_required(struct parser *parser, const struct json *object, const char *key);
 bool parse_kind(struct parser *parser, const struct json *value, enum json_kind kind);

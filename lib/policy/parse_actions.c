@@ -230,7 +230,7 @@ argument_enum(struct parser *parser, const struct json *value, void *data)
 }
 
 static bool
-argument(void *data, const char *name, const struct json *value)
+argument(struct parser *parser, const char *name, const struct json *value, void *data)
 {
     static const struct parse_key keys[] = {
         { "type", argument_type },
@@ -239,26 +239,15 @@ argument(void *data, const char *name, const struct json *value)
         { "minimum", any_integer },
         { "maximum", any_integer },
     };
-    struct parser *parser = data;
-    size_t length = parser->pointer.length;
-    bool ok;
 
-    json_pointer_add(&parser->pointer, name);
-    if (parser->pointer.failed) {
-        fail_nomem(parser->fail);
-        return false;
-    }
-    ok = parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
-         parse_required(parser, value, "type");
-    parser->pointer.length = length;
-    parser->pointer.data[length] = '\0';
-    return ok;
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
+           parse_required(parser, value, "type");
 }
 
 static bool
 action_arguments(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_kind(parser, value, JSON_KIND_OBJECT) && json_each_member(value, argument, parser);
+    return parse_members(parser, value, argument, NULL);
 }
 
 static bool

@@ -169,16 +169,13 @@ protect_add(struct parser *parser, const struct json *value, void *data)
 static bool
 protect_git(struct parser *parser, const struct json *value, void *data)
 {
-    static const char *const choices[] = { "meaning", "frozen", "off" };
-    struct layer *layer = parser->builder->layer;
     size_t choice;
 
-    if (!parse_choice(parser, value, choices, N_ELEMENTS(choices), &choice)) {
+    if (!parse_choice(parser, value, git_words, N_ELEMENTS(git_words), &choice)) {
         return false;
     }
     parser->builder->given |= GIVEN_GIT;
-    layer->git_protected = choice != 2;
-    layer->git_frozen = choice == 1;
+    parser->builder->layer->git = (enum git_protection)choice;
     return true;
 }
 

@@ -9,15 +9,10 @@
 static bool
 parse_mode(struct parser *parser, const struct json *value, void *data)
 {
-    static const char *const modes[] = {
-        [NETWORK_NONE] = "none",
-        [NETWORK_FILTERED] = "filtered",
-        [NETWORK_HOST] = "host",
-    };
     abx_policy_builder *builder = parser->builder;
     size_t mode;
 
-    if (!parse_choice(parser, value, modes, N_ELEMENTS(modes), &mode)) {
+    if (!parse_choice(parser, value, network_words, N_ELEMENTS(network_words), &mode)) {
         return false;
     }
     builder->layer->has_network = true;
@@ -95,44 +90,41 @@ parse_private(struct parser *parser, const struct json *value, void *data)
     return parse_array(parser, value, private_range, NULL);
 }
 
+/* What a list of ports adds for each. */
+struct port_list {
+    abx_status (*add)(abx_policy_builder *builder, uint32_t port_first, uint32_t port_last,
+            const struct entry_texts *texts, struct fail *fail);
+};
+
 static bool
-loopback_port(struct parser *parser, const struct json *value, void *data)
+port_in_list(struct parser *parser, const struct json *value, void *data)
 {
+    const struct port_list *list = data;
     struct entry entry = { 0 };
     struct entry_texts texts;
     AUTO(freep) char *id = NULL;
     uint32_t first, last;
 
     return parse_ports(parser, value, &first, &last) && parse_texts(parser, &entry, &texts, &id) &&
-           parse_result(parser,
-                   builder_add_loopback(parser->builder, first, last, &texts, parser->fail));
+           parse_result(parser, list->add(parser->builder, first, last, &texts, parser->fail));
 }
 
 static bool
 parse_host_loopback(struct parser *parser, const struct json *value, void *data)
 {
+    struct port_list list = { builder_add_loopback };
+
     parser->builder->layer->has_network = true;
-    return parse_array(parser, value, loopback_port, NULL);
-}
-
-static bool
-listen_port(struct parser *parser, const struct json *value, void *data)
-{
-    struct entry entry = { 0 };
-    struct entry_texts texts;
-    AUTO(freep) char *id = NULL;
-    uint32_t first, last;
-
-    return parse_ports(parser, value, &first, &last) && parse_texts(parser, &entry, &texts, &id) &&
-           parse_result(
-                   parser, builder_add_listen(parser->builder, first, last, &texts, parser->fail));
+    return parse_array(parser, value, port_in_list, &list);
 }
 
 static bool
 parse_listen(struct parser *parser, const struct json *value, void *data)
 {
+    struct port_list list = { builder_add_listen };
+
     parser->builder->layer->has_listen = true;
-    return parse_array(parser, value, listen_port, NULL);
+    return parse_array(parser, value, port_in_list, &list);
 }
 
 static bool
@@ -160,7 +152,6 @@ parse_upstream(struct parser *parser, const struct json *value, void *data)
     struct layer *layer = parser->builder->layer;
     const char *text;
     char *copy;
-    char **slot;
 
     if (!parse_text(parser, value, &text)) {
         return false;
@@ -172,13 +163,9 @@ parse_upstream(struct parser *parser, const struct json *value, void *data)
                 "'%.100s' is none of environment, none, or a URL with http, https or socks5", text);
     }
     copy = strdup(text);
-    slot = copy == NULL ? NULL : vec_add(&layer->texts);
-    if (slot == NULL) {
-        free(copy);
-        fail_nomem(parser->fail);
+    if (layer_keep(layer, copy, parser->fail) < 0) {
         return false;
     }
-    *slot = copy;
     layer->settings.upstream = copy;
     return true;
 }

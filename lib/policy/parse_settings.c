@@ -22,42 +22,29 @@ environment_pass(struct parser *parser, const struct json *value, void *data)
     return parse_array(parser, value, pass_name, NULL);
 }
 
-/* What is common to objects whose keys are free: each value is a string. */
+/* What an object whose members are names and texts adds for each. */
 struct pairs {
-    struct parser *parser;
     abx_status (*add)(
             abx_policy_builder *builder, const char *name, const char *value, struct fail *fail);
 };
 
 static bool
-parse_pair(void *data, const char *key, const struct json *value)
+parse_pair(struct parser *parser, const char *key, const struct json *value, void *data)
 {
     const struct pairs *pairs = data;
-    struct parser *parser = pairs->parser;
-    size_t length = parser->pointer.length;
     AUTO(freep) char *plain = NULL;
-    bool ok;
 
-    json_pointer_add(&parser->pointer, key);
-    if (parser->pointer.failed) {
-        fail_nomem(parser->fail);
-        return false;
-    }
-    ok = parse_kind(parser, value, JSON_KIND_TEXT) &&
-         parse_result(parser, variable_unescape(json_text(value), &plain, parser->fail)) &&
-         parse_result(parser, pairs->add(parser->builder, key, plain, parser->fail));
-    parser->pointer.length = length;
-    parser->pointer.data[length] = '\0';
-    return ok;
+    return parse_kind(parser, value, JSON_KIND_TEXT) &&
+           parse_result(parser, variable_unescape(json_text(value), &plain, parser->fail)) &&
+           parse_result(parser, pairs->add(parser->builder, key, plain, parser->fail));
 }
 
 static bool
 environment_set(struct parser *parser, const struct json *value, void *data)
 {
-    struct pairs pairs = { parser, builder_add_env };
+    struct pairs pairs = { builder_add_env };
 
-    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
-           json_each_member(value, parse_pair, &pairs);
+    return parse_members(parser, value, parse_pair, &pairs);
 }
 
 bool
@@ -74,10 +61,9 @@ parse_environment(struct parser *parser, const struct json *value, void *data)
 bool
 parse_variables(struct parser *parser, const struct json *value, void *data)
 {
-    struct pairs pairs = { parser, builder_set_variable };
+    struct pairs pairs = { builder_set_variable };
 
-    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
-           json_each_member(value, parse_pair, &pairs);
+    return parse_members(parser, value, parse_pair, &pairs);
 }
 
 static bool
@@ -210,10 +196,9 @@ struct weaken_entry {
 static bool
 weaken_what(struct parser *parser, const struct json *value, void *data)
 {
-    static const char *const choices[] = { "host-network", "nested-namespaces", "best-effort" };
     size_t choice;
 
-    if (!parse_choice(parser, value, choices, N_ELEMENTS(choices), &choice)) {
+    if (!parse_choice(parser, value, weaken_words, N_ELEMENTS(weaken_words), &choice)) {
         return false;
     }
     ((struct weaken_entry *)data)->what = ABX_WEAKEN_HOST_NETWORK + (uint32_t)choice;
@@ -270,7 +255,6 @@ parse_run_as(struct parser *parser, const struct json *value, void *data)
     struct layer *layer = parser->builder->layer;
     const char *text, *p;
     char *copy;
-    char **slot;
 
     if (!parse_text(parser, value, &text)) {
         return false;
@@ -280,13 +264,9 @@ parse_run_as(struct parser *parser, const struct json *value, void *data)
         return parse_wrong(parser, "'%.60s' is no 'uid:gid' in digits", text);
     }
     copy = strdup(text);
-    slot = copy == NULL ? NULL : vec_add(&layer->texts);
-    if (slot == NULL) {
-        free(copy);
-        fail_nomem(parser->fail);
+    if (layer_keep(layer, copy, parser->fail) < 0) {
         return false;
     }
-    *slot = copy;
     layer->settings.run_as = copy;
     return true;
 }

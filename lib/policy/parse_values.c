@@ -88,24 +88,56 @@ leave(struct parser *parser, size_t length)
 
 struct member_walk {
     struct parser *parser;
+    parse_member_fn fn;
+    void *data;
+};
+
+static bool
+walk_member(void *data, const char *key, const struct json *value)
+{
+    struct member_walk *walk = data;
+    struct parser *parser = walk->parser;
+    size_t length = parser->pointer.length;
+    bool ok;
+
+    json_pointer_add(&parser->pointer, key);
+    if (parser->pointer.failed) {
+        fail_nomem(parser->fail);
+        return false;
+    }
+    ok = walk->fn(parser, key, value, walk->data);
+    leave(parser, length);
+    return ok;
+}
+
+bool
+parse_members(struct parser *parser, const struct json *value, parse_member_fn fn, void *data)
+{
+    struct member_walk walk = { parser, fn, data };
+
+    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
+           json_each_member(value, walk_member, &walk);
+}
+
+/* The keys that an object may have. */
+struct key_table {
     const struct parse_key *keys;
     size_t n_keys;
     void *data;
 };
 
 static bool
-wrong_key(struct member_walk *walk, const char *key)
+wrong_key(struct parser *parser, const struct key_table *table, const char *key)
 {
-    struct parser *parser = walk->parser;
     const char *known[32];
     const char *nearest;
     char text[320], remedy[200] = "";
     size_t used;
 
-    for (size_t i = 0; i < walk->n_keys; i++) {
-        known[i] = walk->keys[i].name;
+    for (size_t i = 0; i < table->n_keys; i++) {
+        known[i] = table->keys[i].name;
     }
-    nearest = nearest_of(key, known, walk->n_keys);
+    nearest = nearest_of(key, known, table->n_keys);
     snprintf(text, sizeof text, "unknown key '%.60s'", key);
     if (nearest != NULL) {
         used = strlen(text);
@@ -113,7 +145,7 @@ wrong_key(struct member_walk *walk, const char *key)
         snprintf(remedy, sizeof remedy, "write '%s'", nearest);
     } else {
         snprintf(remedy, sizeof remedy, "known here:");
-        for (size_t i = 0; i < walk->n_keys; i++) {
+        for (size_t i = 0; i < table->n_keys; i++) {
             used = strlen(remedy);
             snprintf(remedy + used, sizeof remedy - used, " %s", known[i]);
         }
@@ -122,35 +154,25 @@ wrong_key(struct member_walk *walk, const char *key)
 }
 
 static bool
-walk_member(void *data, const char *key, const struct json *value)
+known_member(struct parser *parser, const char *key, const struct json *value, void *data)
 {
-    struct member_walk *walk = data;
-    struct parser *parser = walk->parser;
-    size_t length = parser->pointer.length;
-    bool ok = false;
-    size_t i = 0;
+    const struct key_table *table = data;
 
-    json_pointer_add(&parser->pointer, key);
-    if (parser->pointer.failed) {
-        fail_nomem(parser->fail);
-        return false;
+    for (size_t i = 0; i < table->n_keys; i++) {
+        if (strcmp(table->keys[i].name, key) == 0) {
+            return table->keys[i].parse(parser, value, table->data);
+        }
     }
-    while (i < walk->n_keys && strcmp(walk->keys[i].name, key) != 0) {
-        i++;
-    }
-    ok = i < walk->n_keys ? walk->keys[i].parse(parser, value, walk->data) : wrong_key(walk, key);
-    leave(parser, length);
-    return ok;
+    return wrong_key(parser, table, key);
 }
 
 bool
 parse_object(struct parser *parser, const struct json *value, const struct parse_key *keys,
         size_t n_keys, void *data)
 {
-    struct member_walk walk = { parser, keys, n_keys, data };
+    struct key_table table = { keys, n_keys, data };
 
-    return parse_kind(parser, value, JSON_KIND_OBJECT) &&
-           json_each_member(value, walk_member, &walk);
+    return parse_members(parser, value, known_member, &table);
 }
 
 bool

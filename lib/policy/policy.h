@@ -52,6 +52,7 @@ bool policy_has_patterns(abx_policy *policy, uint32_t access);
 bool policy_guards(abx_policy *policy, const char *directory);
 
 enum network_mode { NETWORK_NONE = 0, NETWORK_FILTERED, NETWORK_HOST };
+extern const char *const network_words[3]; /* by enum network_mode, as a document has them */
 struct policy_input {
     const char *from; /* absolute host path */
     const char *as; /* relative, below the inputs directory of the box, "/task/in" */

@@ -49,6 +49,9 @@ struct rule {
 /* The same for one file that sends git to another directory: it may go, but not come or change. */
 #define RULE_GIT_LINK 0x101u
 
+/* How git directories are protected in the writable roots of a layer; what is later is stricter. */
+enum git_protection { GIT_OFF = 0, GIT_MEANING, GIT_FROZEN };
+
 /* One document.  Immutable and shared once it is finished.  Which sections it has an opinion on
  * matters when layers are combined. */
 struct layer {
@@ -66,7 +69,7 @@ struct layer {
     struct vec texts; /* char *, owned; also the arrays that settings point to */
     struct vec
             protect; /* char *, owned: names (or relative paths) protected in every writable root */
-    bool git_protected, git_frozen;
+    enum git_protection git;
     char *document; /* canonical JSON of this layer alone (emit.c), for to_json and digest */
 };
 
@@ -78,10 +81,17 @@ struct abx_policy {
     char digest[65];
 };
 
+/* words.c */
+extern const char *const git_words[3]; /* by enum git_protection */
+extern const char *const weaken_words[3]; /* by ABX_WEAKEN_* - 1 */
+
 /* layer.c: makes and owns. */
 struct layer *layer_new(const char *source);
 struct layer *layer_ref(struct layer *layer);
 void layer_free(struct layer *layer); /* drops one reference */
+/* Hands over a text or an array that settings point to; the layer frees it, and so does failure.
+ * NULL: there was no memory for it. */
+abx_status layer_keep(struct layer *layer, void *owned, struct fail *fail);
 /* Copies the rule's texts; compiles its matcher; fails for what is malformed (status POLICY,
  * fail->text says what; the caller prefixes the place).  A path pattern without active wildcards
  * becomes a literal and is unescaped; with `is_literal` it is taken as it is.  Says in has_* that

@@ -134,7 +134,7 @@ add_git_root(struct layer *layer, const char *root, const struct host_view *host
     if (path == NULL) {
         return fail_nomem(fail);
     }
-    if (layer->git_frozen) {
+    if (layer->git == GIT_FROZEN) {
         rule.kind = ABX_REQUEST_PATH;
         rule.access = ABX_ACCESS_WRITE;
         rule.because = because;
@@ -157,7 +157,7 @@ protect_root(struct layer *layer, const char *root, const struct host_view *host
             r = protect_name(layer, root, *vec_at(&layer->protect, char *, i), host, fail);
         }
     }
-    if (r == ABX_OK && (layer->git_protected || layer->git_frozen)) {
+    if (r == ABX_OK && layer->git != GIT_OFF) {
         r = add_git_root(layer, root, host, fail);
     }
     return r;

@@ -234,7 +234,7 @@ fill_layer(struct layer *layer, const struct note *note, uint32_t number, struct
 
     layer->settings.network = own->network;
     layer->has_network = own->has_mode;
-    layer->git_protected = own->is_git_protected;
+    layer->git = own->is_git_protected ? GIT_MEANING : GIT_OFF;
     for (uint32_t i = 0; i < own->n_protect; i++) {
         if (layer_protect_name(layer, own->protect[i], fail) < 0) {
             return fail->status;
