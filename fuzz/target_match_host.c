@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Input: a host pattern, NUL, a host.  The canonical spelling is one: spelled again it is itself,
  * and matches what the first one matches. */
-#include "policy/rules.h"
+#include "../tests/policy/match_text.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Input: a pattern, NUL, a path.  Matching ends, stays in its bounds, and keeps what its callers
  * rely on. */
+#include "base/path.h"
 #include "policy/match.h"
 #include "policy/rules.h"
 

@@ -65,18 +65,6 @@ take(struct reader *reader, char c)
     return is_there;
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The four digits of `\\uXXXX`; UINT32_MAX if they are none. */
 static uint32_t
 read_unit(struct reader *reader)

@@ -40,12 +40,3 @@ size_mul(size_t a, size_t b, size_t *ret_product)
 {
     return !__builtin_mul_overflow(a, b, ret_product);
 }
-
-void
-free_secret(void *pointer, size_t size)
-{
-    if (pointer != NULL) {
-        explicit_bzero(pointer, size);
-    }
-    free(pointer);
-}

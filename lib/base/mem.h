@@ -46,7 +46,4 @@ steal_fd(int *fd)
 bool size_add(size_t a, size_t b, size_t *ret_sum);
 bool size_mul(size_t a, size_t b, size_t *ret_product);
 
-/* Overwrites in a way the compiler keeps, then frees. */
-void free_secret(void *pointer, size_t size);
-
 #endif

@@ -16,6 +16,17 @@ path_is_below(const char *path, const char *directory)
     return strncmp(path, directory, length) == 0 && path[length] == '/';
 }
 
+bool
+path_is_within(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    if (length == 1) {
+        return path[0] == '/';
+    }
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
 char *
 path_parent(const char *path)
 {

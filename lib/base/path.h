@@ -8,6 +8,8 @@
 
 /* Strictly below; everything but "/" is below "/". */
 bool path_is_below(const char *path, const char *directory);
+/* Is it, or strictly below. */
+bool path_is_within(const char *path, const char *directory);
 /* The directory that has it ("/" for "/").  Caller frees; NULL: no memory. */
 char *path_parent(const char *path);
 /* "directory/name". Caller frees; NULL: no memory. */

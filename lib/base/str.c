@@ -211,3 +211,25 @@ str_add_json(struct str *str, const char *text)
     }
     str_add(str, "\"");
 }
+
+void
+str_add_json_bytes(struct str *str, const char *bytes, bool escape_backslash)
+{
+    char *text = text_escape(bytes, strlen(bytes), escape_backslash);
+
+    str->failed |= text == NULL;
+    str_add_json(str, text == NULL ? "" : text);
+    free(text);
+}
+
+int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}

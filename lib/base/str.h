@@ -33,5 +33,9 @@ void str_add_escaped(struct str *str, const char *bytes, size_t length, bool esc
 
 /* Appends UTF-8 text as a JSON string, with its quotes. */
 void str_add_json(struct str *str, const char *text);
+/* The same for any bytes: what text_escape makes of them. */
+void str_add_json_bytes(struct str *str, const char *bytes, bool escape_backslash);
+
+int hex_digit(char c); /* -1: it is none */
 
 #endif

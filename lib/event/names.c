@@ -104,15 +104,3 @@ name_of_exit(uint32_t reason)
 
     return pick(names, N_ELEMENTS(names), reason);
 }
-
-const char *
-name_of_verdict(uint32_t verdict)
-{
-    static const char *const names[] = {
-        [ABX_VERDICT_DENY] = "deny",
-        [ABX_VERDICT_ALLOW] = "allow",
-        [ABX_VERDICT_ASK] = "ask",
-    };
-
-    return pick(names, N_ELEMENTS(names), verdict);
-}

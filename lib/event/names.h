@@ -12,6 +12,5 @@ const char *name_of_access(uint32_t access); /* one ABX_ACCESS_* bit: "read" */
 const char *name_of_layer(uint32_t layer); /* "filesystem" */
 const char *name_of_retry(uint32_t retry); /* "held" */
 const char *name_of_exit(uint32_t reason); /* "timeout" */
-const char *name_of_verdict(uint32_t verdict); /* "deny" */
 
 #endif

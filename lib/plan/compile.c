@@ -35,8 +35,6 @@ init_plan(struct plan *plan, const struct capabilities *capabilities)
         .inputs = VEC(struct plan_input),
         .decoys = VEC(char *),
         .capabilities = *capabilities,
-        .run_as_uid = -1,
-        .run_as_gid = -1,
     };
 }
 

@@ -9,22 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *
-verdict_name(uint8_t verdict)
-{
-    return verdict == ABX_VERDICT_ALLOW ? "allow" : verdict == ABX_VERDICT_ASK ? "ask" : "deny";
-}
-
 static void
 add_path(struct str *out, const char *path)
 {
-    AUTO(freep) char *escaped = text_escape(path, strlen(path), true);
-
-    if (escaped == NULL) {
-        out->failed = true;
-        return;
-    }
-    str_add(out, escaped);
+    str_add_escaped(out, path, strlen(path), true);
 }
 
 static void
@@ -36,7 +24,7 @@ add_places(struct str *out, const struct plan *plan)
         str_add(out, "place ");
         add_path(out, place->path);
         str_printf(out, "%s read=%s write=%s%s%s%s\n", place->is_directory ? "" : " (file)",
-                verdict_name(place->read), verdict_name(place->write),
+                verdict_words[place->read], verdict_words[place->write],
                 place->guarded ? " guarded" : "", place->no_exec ? " noexec" : "",
                 place->by_default ? " by-default" : "");
     }
@@ -122,9 +110,6 @@ add_settings(struct str *out, const struct plan *plan)
         }
     }
     str_printf(out, "network %s\n", network_words[plan->network]);
-    if (plan->run_as_uid >= 0) {
-        str_printf(out, "run-as %" PRId64 ":%" PRId64 "\n", plan->run_as_uid, plan->run_as_gid);
-    }
     str_printf(out, "hostname %s\n", plan->hostname);
 }
 

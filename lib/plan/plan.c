@@ -54,12 +54,6 @@ plan_has_mounts(const struct plan *plan)
     return plan->capabilities.user_namespace && plan->capabilities.mount_namespace;
 }
 
-static bool
-is_at_or_below(const char *path, const char *directory)
-{
-    return strcmp(path, directory) == 0 || path_is_below(path, directory);
-}
-
 /* The last of the places at the first `length` bytes of the path, or NULL. */
 static const struct place *
 place_at(const struct plan *plan, const char *path, size_t length)
@@ -106,7 +100,7 @@ inside_git(const struct plan *plan, const char *path)
     for (size_t i = plan->git_roots.count; i > 0; i--) {
         const char *root = *vec_at(&plan->git_roots, char *, i - 1);
 
-        if (is_at_or_below(path, root)) {
+        if (path_is_within(path, root)) {
             path += strlen(root);
             return *path == '/' ? path + 1 : path;
         }
@@ -181,7 +175,7 @@ plan_is_private(const struct plan *plan, const char *path)
     for (size_t i = plan->privates.count; i > 0; i--) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i - 1);
 
-        if (is_at_or_below(path, own->path)) {
+        if (path_is_within(path, own->path)) {
             return place == NULL || !path_is_below(place->path, own->path);
         }
     }

@@ -66,7 +66,6 @@ struct plan {
     enum network_mode network;
     uint64_t limits[8];
     struct capabilities capabilities;
-    int64_t run_as_uid, run_as_gid; /* -1: none */
     char *hostname;
 };
 

@@ -36,13 +36,9 @@ dump_bits(struct str *out, const struct bit_name *names, size_t count, uint64_t 
 static void
 dump_text(struct str *out, const char *text)
 {
-    AUTO(freep) char *escaped = text_escape(text, strlen(text), true);
-
-    if (escaped == NULL) {
-        out->failed = true;
-        return;
-    }
-    str_printf(out, "\"%s\"", escaped);
+    str_add(out, "\"");
+    str_add_escaped(out, text, strlen(text), true);
+    str_add(out, "\"");
 }
 
 static void

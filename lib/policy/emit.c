@@ -52,7 +52,7 @@ made_text(struct str *out, char *text)
 static void
 escaped(struct str *out, const char *bytes)
 {
-    made_text(out, text_escape(bytes, strlen(bytes), true));
+    str_add_json_bytes(out, bytes, true);
 }
 
 static void

@@ -4,23 +4,17 @@
 #include "policy/explain.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "policy/index.h"
 
 #include <string.h>
-
-static const char *const verdict_names[] = {
-    [ABX_VERDICT_DENY] = "deny", [ABX_VERDICT_ALLOW] = "allow", [ABX_VERDICT_ASK] = "ask"
-};
 
 /* Names of files need not be UTF-8; JSON is. */
 static void
 add_member(struct str *out, const char *key, const char *value)
 {
-    AUTO(freep) char *text = text_escape(value, strlen(value), false);
-
-    out->failed |= text == NULL;
     str_printf(out, "\"%s\":", key);
-    str_add_json(out, text == NULL ? "" : text);
+    str_add_json_bytes(out, value, false);
     str_add(out, ",");
 }
 
@@ -139,7 +133,7 @@ add_rule(struct str *out, const struct layer *layer, size_t number, uint32_t lay
     add_member(out, "id", rule->id);
     add_member(out, "source", layer->source);
     add_member(out, "pattern", rule->pattern);
-    add_member(out, "verdict", verdict_names[rule->verdict]);
+    add_member(out, "verdict", verdict_words[rule->verdict]);
     str_printf(out, "\"rule\":%zu,\"layer\":%u,\"matched\":%d,", number, layer_number, matched);
     str_printf(out, "\"implied\":%s,\"lost\":", rule->implied ? "true" : "false");
     if (lost == NULL) {
@@ -200,7 +194,7 @@ policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
     matter.has_host = request->kind == ABX_REQUEST_CONNECT &&
                       host_parse(request->target, &matter.host, &fail) == ABX_OK;
     str_add(out, "{");
-    add_member(out, "verdict", verdict_names[ruling.verdict]);
+    add_member(out, "verdict", verdict_words[ruling.verdict]);
     add_member(out, "rule", ruling.id);
     add_member(out, "source", ruling.source);
     add_member(out, "reason", ruling.reason);

@@ -3,6 +3,7 @@
  * directories hold names that must not simply appear.  When in doubt the answer is "guarded": that
  * costs time, never safety.  Pure, any thread. */
 #include "base/mem.h"
+#include "base/path.h"
 #include "policy/index.h"
 
 #include <stdlib.h>

@@ -392,16 +392,3 @@ host_pattern_match(const struct host_pattern *pattern, const struct host_pattern
     }
     return is_suffix && (more > 0 || pattern->form == HOST_BOTH) ? (int)pattern->length : -1;
 }
-
-int
-host_match(const char *pattern, const char *host)
-{
-    struct host_pattern compiled, single;
-    struct fail fail;
-
-    if (host_parse(pattern, &compiled, &fail) < 0 || host_parse(host, &single, &fail) < 0 ||
-            !host_is_single(&single)) {
-        return -1;
-    }
-    return host_pattern_match(&compiled, &single);
-}

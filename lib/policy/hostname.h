@@ -31,7 +31,7 @@ struct host_pattern {
 abx_status host_parse(const char *host, struct host_pattern *ret_pattern, struct fail *fail);
 /* Whether a pattern could be a request's target: a name or one address. */
 bool host_is_single(const struct host_pattern *pattern);
-/* As host_match, on compiled forms. */
+/* How much of `host` the pattern matched (longer is more), or -1. */
 int host_pattern_match(const struct host_pattern *pattern, const struct host_pattern *host);
 bool host_name_is_public(const char *name);
 /* An address that no policy opens by accident: loopback, private, link-local, metadata, multicast

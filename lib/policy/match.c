@@ -83,17 +83,6 @@ path_normalise(const char *path, struct fail *fail)
     return text;
 }
 
-bool
-path_is_within(const char *path, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    if (length == 1) {
-        return path[0] == '/';
-    }
-    return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
 char *
 path_pattern_quote(const char *text)
 {
@@ -109,18 +98,6 @@ path_pattern_quote(const char *text)
 }
 
 /* ---- one character of a pattern ---- */
-
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* Takes one possibly escaped byte; false at a lone backslash. */
 static bool
@@ -490,37 +467,4 @@ path_pattern_reaches(const struct path_pattern *pattern, const struct path_split
         }
         alive[0] = false;
     }
-}
-
-/* ---- the same on text ---- */
-
-int
-path_match(const char *pattern, const char *path)
-{
-    struct fail fail;
-    struct path_split split;
-    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
-
-    return compiled == NULL || !path_split(path, &split) ? -1
-                                                         : path_pattern_match(compiled, &split);
-}
-
-bool
-path_pattern_is_literal(const char *pattern)
-{
-    struct fail fail;
-    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
-
-    return compiled != NULL && !path_pattern_has_wildcard(compiled);
-}
-
-bool
-path_pattern_reaches_below(const char *pattern, const char *directory)
-{
-    struct fail fail;
-    struct path_split split;
-    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
-
-    return compiled != NULL && path_split(directory, &split) &&
-           path_pattern_reaches(compiled, &split);
 }

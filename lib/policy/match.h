@@ -43,17 +43,18 @@ struct path_pattern {
     char *texts;
 };
 
+/* `**` is a whole component; `*`, `?`, `[a-z]`, `[!a-z]` stay inside one; a backslash takes the
+ * next character as it is, `\xHH` is a byte.  Caller frees; NULL with `fail` set. */
 struct path_pattern *path_pattern_new(const char *pattern, struct fail *fail);
 void path_pattern_free(struct path_pattern *pattern);
 bool path_pattern_has_wildcard(const struct path_pattern *pattern);
 /* The path of a pattern without wildcards; caller frees. */
 char *path_pattern_literal(const struct path_pattern *pattern);
+/* Number of leading components of `path` the pattern matched at most (0: only "/"), or -1. */
 int path_pattern_match(const struct path_pattern *pattern, const struct path_split *path);
+/* Whether some path strictly below `directory`, existing or not, could be matched. */
 bool path_pattern_reaches(const struct path_pattern *pattern, const struct path_split *directory);
 /* `text` so that it stands for itself inside a pattern; caller frees. */
 char *path_pattern_quote(const char *text);
-
-/* Whether `path` is `directory` or lies below it. */
-bool path_is_within(const char *path, const char *directory);
 
 #endif

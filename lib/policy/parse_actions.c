@@ -191,10 +191,9 @@ parse_credentials(struct parser *parser, const struct json *value, void *data)
 static bool
 action_verdict(struct parser *parser, const struct json *value, void *data)
 {
-    static const char *const choices[] = { "deny", "allow", "ask" };
     size_t choice;
 
-    return parse_choice(parser, value, choices, N_ELEMENTS(choices), &choice);
+    return parse_choice(parser, value, verdict_words, N_ELEMENTS(verdict_words), &choice);
 }
 
 static bool

@@ -51,6 +51,8 @@ bool policy_has_patterns(abx_policy *policy, uint32_t access);
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
 bool policy_guards(abx_policy *policy, const char *directory);
 
+extern const char *const verdict_words[3]; /* by ABX_VERDICT_* */
+
 enum network_mode { NETWORK_NONE = 0, NETWORK_FILTERED, NETWORK_HOST };
 extern const char *const network_words[3]; /* by enum network_mode, as a document has them */
 struct policy_input {

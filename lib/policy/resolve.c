@@ -3,6 +3,7 @@
  * links lead elsewhere, and a grant that could not work is refused.  Sees the host only through a
  * view; changes nothing, neither there nor in the policy it was given. */
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "policy/gitlink.h"
 #include "policy/index.h"

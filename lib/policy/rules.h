@@ -112,19 +112,11 @@ abx_status policy_intersect(
 /* evaluate.c: what a caller of the public API may ask; policy_decide denies the rest. */
 bool policy_request_is_valid(const abx_request *request);
 
-/* match.c: pure.  `**` is a whole component; `*`, `?`, `[a-z]`, `[!a-z]` stay inside one; a
- * backslash takes the next character as it is, `\\xHH` is a byte. */
-/* Number of leading components of `path` the pattern matched at most (0: only "/"), or -1. */
-int path_match(const char *pattern, const char *path);
-bool path_pattern_is_literal(const char *pattern);
-/* Whether some path strictly below `directory`, existing or not, could be matched. */
-bool path_pattern_reaches_below(const char *pattern, const char *directory);
-/* Absolute, no "//", ".", "..", no trailing "/": the one spelling.  NULL with fail set. */
+/* match.c: pure.  Absolute, no "//", ".", "..", no trailing "/": the one spelling.  NULL with fail
+ * set. */
 char *path_normalise(const char *path, struct fail *fail);
 /* host.c: canonical host names and addresses. */
 char *host_canonical(const char *host, struct fail *fail); /* patterns too; NULL: invalid */
-/* How much of `host` the pattern matched (longer is more), or -1. */
-int host_match(const char *pattern, const char *host);
 
 /* secrets.c: what of the host's environment is passed where no layer says so, NULL-terminated. */
 const char *const *passed_names(void);

@@ -82,15 +82,6 @@ add_quoted(struct str *out, char c)
     str_add_bytes(out, &c, 1);
 }
 
-static int
-hex_digit(char c)
-{
-    const char *digits = "0123456789abcdef";
-    const char *found = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
-
-    return found == NULL ? -1 : (int)(found - digits);
-}
-
 /* What a backslash at `p` stands for; returns the characters used, or 0 with `fail` set. */
 static size_t
 read_escape(const char *p, char *ret_byte, struct fail *fail)

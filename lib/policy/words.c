@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The words of a document that stand for values: parsing, writing and describing read the same
- * lists, so a word cannot be read and written differently.  Pure. */
+ * The words of a document that stand for values: parsing, writing, describing and dumping read the
+ * same lists, so a word cannot be read and written differently.  Pure. */
 #include "policy/rules.h"
+
+const char *const verdict_words[3] = {
+    [ABX_VERDICT_DENY] = "deny",
+    [ABX_VERDICT_ALLOW] = "allow",
+    [ABX_VERDICT_ASK] = "ask",
+};
 
 const char *const network_words[3] = {
     [NETWORK_NONE] = "none",

@@ -200,20 +200,16 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
 {
     const struct act *act = &approval->act;
     const char *access = name_of_access(act->access);
-    AUTO(freep) char *target = text_escape(act->target, strlen(act->target), true);
     struct str adds = { 0 };
     struct event_draft draft;
     abx_event *event;
 
-    if (target == NULL) {
-        return NULL;
-    }
     str_printf(&adds, "{\"request\":\"%s\"", name_of_request(act->request));
     if (access != NULL) {
         str_printf(&adds, ",\"access\":\"%s\"", access);
     }
     str_add(&adds, ",\"target\":");
-    str_add_json(&adds, target);
+    str_add_json_bytes(&adds, act->target, true);
     if (act->port != 0) {
         str_printf(&adds, ",\"port\":%" PRIu32, act->port);
     }

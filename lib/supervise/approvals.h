@@ -15,7 +15,6 @@ bool approvals_ask(abx_box *box, abx_process *process, const struct subject *sub
         const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket, char *reason,
         size_t reason_room);
 void approvals_withdraw(abx_box *box, uint64_t ticket);
-bool approvals_has(abx_box *box, uint64_t ticket);
 abx_status approvals_answer(
         abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail);
 /* Supervisor thread: a command is over; what nobody waits for any more is dropped. */

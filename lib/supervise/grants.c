@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "event/event.h"
 #include "event/names.h"
 
@@ -89,18 +90,12 @@ grants_done(struct vec *grants)
 static bool
 covers(const struct grant *grant, const abx_request *request, uint64_t command)
 {
-    size_t length = strlen(grant->target);
-
     if (grant->request != request->kind || grant->access != request->access ||
             grant->port != request->port || (grant->command != 0 && grant->command != command)) {
         return false;
     }
-    if (!grant->below) {
-        return strcmp(grant->target, request->target) == 0;
-    }
-    length = length == 1 ? 0 : length; /* "/" */
-    return strncmp(grant->target, request->target, length) == 0 && request->target[length] == '/' &&
-           request->target[length + 1] != '\0';
+    return grant->below ? path_is_below(request->target, grant->target)
+                        : strcmp(grant->target, request->target) == 0;
 }
 
 bool
@@ -130,14 +125,8 @@ grants_use(struct vec *grants, const abx_request *request, uint64_t command)
 static void
 add_text(struct str *out, const char *name, const char *text, bool is_bytes)
 {
-    AUTO(freep) char *escaped = text_escape(text, strlen(text), is_bytes);
-
-    if (escaped == NULL) {
-        out->failed = true;
-        return;
-    }
     str_printf(out, ",\"%s\":", name);
-    str_add_json(out, escaped);
+    str_add_json_bytes(out, text, is_bytes);
 }
 
 void
@@ -185,16 +174,6 @@ grant_deadline(int64_t expires_ms)
         return 1; /* long ago */
     }
     return left_ms > INT64_MAX / 2000000 ? 0 : now + (uint64_t)left_ms * 1000000u;
-}
-
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Undoes text_escape; a backslash stands before x and two digits, or before any character. */

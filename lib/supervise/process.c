@@ -43,7 +43,6 @@ process_new(abx_box *box, const char *label)
     atomic_init(&process->references, 1);
     process->context = context_ref(box->context);
     process->id = atomic_fetch_add(&box->context->last_command, 1) + 1;
-    process->box_id = box->id;
     process->box = box;
     process->label = copy;
     process->pty = -1;

@@ -9,7 +9,7 @@
 struct abx_process {
     atomic_uint references;
     abx_context *context;
-    uint64_t id, box_id;
+    uint64_t id;
     char *label; /* or NULL */
     struct capture *captures[3]; /* the supervisor thread's, while the command runs */
     struct loop_timer *timer; /* same: the wall limit */

@@ -10,11 +10,8 @@
 static void
 add_bytes(struct str *out, const char *name, const char *bytes)
 {
-    AUTO(freep) char *escaped = text_escape(bytes, strlen(bytes), true);
-
-    out->failed = out->failed || escaped == NULL;
     str_printf(out, "\"%s\":", name);
-    str_add_json(out, escaped == NULL ? "" : escaped);
+    str_add_json_bytes(out, bytes, true);
 }
 
 /* Rules on symbolic links, as written and as they stand. */

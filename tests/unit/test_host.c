@@ -4,6 +4,7 @@
 #include "policy/hostname.h"
 #include "policy/rules.h"
 
+#include "policy/match_text.h"
 #include "unit/main.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "policy/rules.h"
 
+#include "policy/match_text.h"
 #include "unit/main.h"
 
 #include <string.h>
