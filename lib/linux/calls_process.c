@@ -43,7 +43,7 @@ find_in_group(int32_t group)
 
     for (struct dirent *entry = proc == NULL ? NULL : readdir(proc); entry != NULL && found == 0;
             entry = readdir(proc)) {
-        int32_t pid = (int32_t)strtol(entry->d_name, NULL, 10);
+        int32_t pid = proc_number(entry->d_name);
 
         if (pid > 0 && getpgid(pid) == group) {
             found = pid;

@@ -29,7 +29,8 @@ struct mask_fixed {
     char *link; /* where a symbolic link leads */
 };
 
-/* A node of an askable place, or a directory denied by default: what a path was when its name was looked up. */
+/* A node of an askable place, or a directory denied by default: what a path was when its name was
+ * looked up. */
 struct mask_live {
     struct mask_live *next; /* in its bucket */
     char *path;

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "linux/process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,18 +63,6 @@ read_file(const char *path, char *buffer, size_t room)
     return got < 0 ? 0 : (size_t)got;
 }
 
-/* The number a text begins with; 0 without one. */
-static int32_t
-number_of(const char *text)
-{
-    int32_t number = 0;
-
-    while (*text >= '0' && *text <= '9' && number < INT32_MAX / 10) {
-        number = number * 10 + (*text++ - '0');
-    }
-    return number;
-}
-
 /* Whether a thread of the host's process `pid` has this number in the innermost namespace. */
 static bool
 has_number(int32_t pid, int32_t thread, int32_t number)
@@ -92,7 +81,7 @@ has_number(int32_t pid, int32_t thread, int32_t number)
     }
     line += strlen("\nNSpid:");
     while (*line == '\t') {
-        last = number_of(line + 1);
+        last = proc_number(line + 1);
         line += 1 + strcspn(line + 1, "\t\n");
     }
     return last == number;
@@ -131,7 +120,7 @@ visit(struct vec *queue, int32_t pid, int32_t number)
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     tasks = opendir(path);
     while (tasks != NULL && !found && (entry = readdir(tasks)) != NULL) {
-        int32_t thread = number_of(entry->d_name);
+        int32_t thread = proc_number(entry->d_name);
 
         if (thread > 0) {
             found = has_number(pid, thread, number);

@@ -13,6 +13,17 @@
 #define DEPTH_MAX 4096 /* of a chain of parents */
 #define TEXT_ROOM 16384 /* a long list of groups comes before what is looked for */
 
+int32_t
+proc_number(const char *text)
+{
+    int32_t number = 0;
+
+    while (*text >= '0' && *text <= '9' && number < INT32_MAX / 10) {
+        number = number * 10 + (*text++ - '0');
+    }
+    return number;
+}
+
 /* The line after "FIELD:", or NULL. */
 static const char *
 find_field(const char *status, const char *field)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The number a text begins with, such as a name in /proc; 0 without one. */
+int32_t proc_number(const char *text);
 /* The last number of a field, "Tgid" or "NSpid". False: no such process or field. */
 bool proc_status(int32_t pid, const char *field, int base, uint64_t *ret_number);
 /* Whether it descends from `ancestor`; false where that cannot be told. */

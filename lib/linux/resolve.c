@@ -222,7 +222,7 @@ bool
 resolve_is_own_process(const struct call *call, const char *path)
 {
     const struct boundary *boundary = call->boundary;
-    int32_t pid = strncmp(path, "/proc/", 6) == 0 ? (int32_t)strtol(path + 6, NULL, 10) : 0;
+    int32_t pid = strncmp(path, "/proc/", 6) == 0 ? proc_number(path + 6) : 0;
 
     if (boundary->plan->capabilities.fresh_proc) {
         return pid > 1;
