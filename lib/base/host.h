@@ -6,6 +6,8 @@
 
 #include "base/vec.h"
 
+#include <stdint.h>
+
 enum host_kind { HOST_MISSING = 0, HOST_FILE, HOST_DIRECTORY, HOST_SYMLINK, HOST_OTHER };
 
 struct host_view {
@@ -24,6 +26,10 @@ struct host_view {
      * there: an errno, 0: none.  Then what was said to be missing may not be, and nothing may be
      * built on it.  A view without it (NULL) always can. */
     int (*trouble)(void *data);
+    /* Adds the paths (char *, caller frees) of what is called ".git" below a directory, the nearest
+     * first, as far as a look at this many names goes; 0, 1 if there is more to search, or -errno.
+     * NULL: finds nothing. */
+    int (*find_git)(void *data, const char *path, uint32_t most, struct vec *paths);
 };
 
 #endif

@@ -31,6 +31,12 @@ struct boundary {
 /* Has init bind a directory, just made below a guarded (read-only) mount, writable onto itself.
  * Blocks; workers only, never the loop's thread. 0 or -errno. */
 int boundary_bind(struct boundary *boundary, const char *path);
+/* The same for a directory or file, given as O_PATH in the box, read-only onto itself: from then on
+ * the broker does what is done to it. */
+int boundary_guard(struct boundary *boundary, int object);
+/* Takes the mount away whose root the descriptor is, since its place was moved to where nobody
+ * would see it. */
+int boundary_detach(struct boundary *boundary, int object);
 /* The command that a process of the box belongs to (0: cannot be told).  Exact where a listener has
  * spoken of the pid before; else by session and parents. `pid` as the host sees it. */
 uint64_t boundary_command_of(struct boundary *boundary, int32_t pid);

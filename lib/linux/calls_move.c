@@ -2,7 +2,7 @@
  * Handles the calls with two names: rename and link.  Both names are decided.  What is moved keeps
  * its protections: nothing protected may lie in a directory that moves, and a file that takes a
  * protected name is decided by a copy of its content, which nobody else can write to. */
-#include "linux/calls_name.h"
+#include "linux/calls_git.h"
 
 #include "base/mem.h"
 
@@ -23,6 +23,7 @@
 struct move {
     const char *verb;
     bool is_link;
+    bool crosses; /* from one mount of the box to another */
     bool is_nameless; /* the source of a link is a file made with O_TMPFILE */
     uint32_t flags; /* of rename */
     unsigned int from_how;
@@ -104,6 +105,18 @@ is_way(const struct resolved *resolved)
            (S_ISDIR(resolved->stat.stx_mode) || S_ISLNK(resolved->stat.stx_mode));
 }
 
+/* Mounts stay with the directory they were made in, so those that guard git directories are not
+ * seen at a place that is reached through another one. */
+static bool
+loses_git(struct call *call, const struct move *move)
+{
+    return move->crosses && !move->is_link &&
+           ((is_directory(&move->from) && resolve_is_writable(call, move->to.parent) &&
+                    git_is_in(move->from.path)) ||
+                   ((move->flags & RENAME_EXCHANGE) != 0 && is_directory(&move->to) &&
+                           git_is_in(move->to.path)));
+}
+
 /* What is renamed or linked, on either side, carries no protected name away or in. */
 static bool
 carries_guards(struct call *call, struct move *move)
@@ -113,7 +126,8 @@ carries_guards(struct call *call, struct move *move)
     if (!is_way(&move->from) && !is_way(&move->to)) {
         return false;
     }
-    if (plan_guards_names(plan, move->from.path) || plan_guards_names(plan, move->to.path)) {
+    if (loses_git(call, move) || plan_guards_names(plan, move->from.path) ||
+            plan_guards_names(plan, move->to.path)) {
         return true;
     }
     return plan->guard_patterns &&
@@ -127,7 +141,7 @@ static enum course
 decide_name(struct call *call, struct move *move, struct resolved *resolved,
         struct content *content, enum call_result *ret_result)
 {
-    if (resolve_is_writable(call, resolved->parent)) {
+    if (resolve_is_writable(call, resolved->parent) && !git_name_matters(call, resolved)) {
         return COURSE_BEHALF; /* its mount says that policy allows every name */
     }
     return course_decide(call, resolved, ABX_ACCESS_WRITE, move->verb, content, ret_result);
@@ -186,9 +200,8 @@ copy_source(const struct move *move, int source, int to_parent)
     return steal_fd(&copy);
 }
 
-/* Gives the copy the name, in one step, and removes the source. */
-static int
-put_copy(const struct move *move, int copy, int from_parent, int to_parent)
+int
+name_put_copy(int copy, int to_parent, const char *name)
 {
     char link[32], temporary[64];
 
@@ -202,13 +215,13 @@ put_copy(const struct move *move, int copy, int from_parent, int to_parent)
             return -errno;
         }
     }
-    if (renameat(to_parent, temporary, to_parent, move->to.name) != 0) {
+    if (renameat(to_parent, temporary, to_parent, name) != 0) {
         int r = -errno;
 
         unlinkat(to_parent, temporary, 0);
         return r;
     }
-    return unlinkat(from_parent, move->from.name, 0) == 0 ? 0 : -errno;
+    return 0;
 }
 
 /* ---- on the caller's behalf ---- */
@@ -238,8 +251,14 @@ perform(struct call *call, struct move *move, int from_parent, int to_parent)
 static void
 bind_moved(struct call *call, const struct move *move)
 {
-    if (is_directory(&move->from) && !resolve_is_writable(call, move->to.parent)) {
+    bool is_open = resolve_is_writable(call, move->to.parent);
+
+    if (is_directory(&move->from) && !is_open &&
+            (!move->crosses || git_guard_moved(call, move->to.path))) {
         name_made_directory(call, move->to.path);
+    }
+    if (move->crosses && is_open && resolved_is_mount(&move->from)) {
+        boundary_detach(call->boundary, move->from.object);
     }
     if ((move->flags & RENAME_EXCHANGE) != 0 && is_directory(&move->to) &&
             !resolve_is_writable(call, move->from.parent)) {
@@ -260,7 +279,13 @@ move_copy(struct call *call, struct move *move, int source, int from_parent, int
     if (decide_name(call, move, &move->to, &content, &result) != COURSE_BEHALF) {
         return result;
     }
-    r = put_copy(move, copy, from_parent, to_parent);
+    r = name_put_copy(copy, to_parent, move->to.name);
+    if (r == 0 && git_name_matters(call, &move->to)) {
+        r = git_guard(call, move->to.parent, move->to.name);
+    }
+    if (r == 0) {
+        r = unlinkat(from_parent, move->from.name, 0) == 0 ? 0 : -errno;
+    }
     return r < 0 ? call_fail(call, -r) : call_return(call, 0);
 }
 
@@ -419,9 +444,12 @@ run_move(struct call *call, struct move *move)
     where = move->is_link ? move->from.object : move->from.parent;
     if (where < 0 || move->to.parent < 0 || stat_fd(where, &from) != 0 ||
             stat_fd(move->to.parent, &to) != 0 || fails_anyway(&from, &to) ||
-            (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where))) {
+            (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where) &&
+                    !git_name_matters(call, &move->from) && !git_name_matters(call, &move->to) &&
+                    !resolved_is_mount(&move->from) && !resolved_is_mount(&move->to))) {
         return CALL_CONTINUE;
     }
+    move->crosses = from.stx_mnt_id != to.stx_mnt_id;
     r = resolved_path(call, &move->from);
     move->is_nameless = move->is_link && r == -ENOENT && call->on_worker;
     r = r < 0 && !move->is_nameless ? r : resolved_path(call, &move->to);

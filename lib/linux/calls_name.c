@@ -2,9 +2,10 @@
  * Handles the calls that make or remove one name: mkdir, mknod, symlink, unlink, rmdir; and hands
  * those with two names to calls_move.c.  Acts in the host's own directory, by name, under the
  * caller's umask. */
-#include "linux/calls_name.h"
+#include "linux/calls_git.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "linux/process.h"
 #include "linux/workers.h"
 
@@ -111,20 +112,16 @@ make_node(int parent, const char *name, uint32_t mode)
     return mknodat(parent, name, mode, 0) == 0 ? 0 : -errno;
 }
 
-static int
-make_link(struct call *call, const struct name_request *request, int parent, const char *name)
+/* The text of a link, read once; NULL with *ret_error. Caller frees. */
+static char *
+read_target(struct call *call, const struct name_request *request, int *ret_error)
 {
     AUTO(freep) char *target = malloc(PATH_MAX);
-    long length;
+    long length =
+            target == NULL ? -ENOMEM : call_read_text(call, request->target, target, PATH_MAX);
 
-    if (target == NULL) {
-        return -ENOMEM;
-    }
-    length = call_read_text(call, request->target, target, PATH_MAX);
-    if (length < 0) {
-        return (int)length;
-    }
-    return symlinkat(target, parent, name) == 0 ? 0 : -errno;
+    *ret_error = length < 0 ? (int)length : 0;
+    return length < 0 ? NULL : steal_ptr(&target);
 }
 
 static int
@@ -138,46 +135,14 @@ perform(struct call *call, const struct name_request *request, int parent, const
         return mkdirat(parent, name, request->mode) == 0 ? 0 : -errno;
     case DEED_MKNOD:
         return make_node(parent, name, request->mode);
-    case DEED_SYMLINK:
-        return make_link(call, request, parent, name);
+    case DEED_SYMLINK: /* make_link */
+        break;
     case DEED_UNLINK:
         return unlinkat(parent, name, 0) == 0 ? 0 : -errno;
     case DEED_RMDIR:
         return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : -errno;
     }
     return -EPERM;
-}
-
-static enum call_result
-act_on_behalf(struct call *call, struct resolved *resolved, const struct name_request *request)
-{
-    AUTO(closep) int parent = resolve_host_parent(call, resolved);
-    int r;
-
-    if (parent < 0) {
-        return course_lost(call, resolved, parent, request->verb);
-    }
-    r = perform(call, request, parent, resolved->name);
-    if (r < 0) {
-        return call_fail(call, -r);
-    }
-    if (request->deed == DEED_MKDIR) {
-        name_made_directory(call, resolved->path);
-    }
-    return call_return(call, 0);
-}
-
-static bool
-removes(const struct name_request *request)
-{
-    return request->deed == DEED_UNLINK || request->deed == DEED_RMDIR;
-}
-
-/* Making what exists: the kernel refuses that by itself. */
-static bool
-fails_anyway(const struct resolved *resolved, const struct name_request *request)
-{
-    return resolved->parent < 0 || (!removes(request) && resolved->object >= 0);
 }
 
 /* A link where a protected name would be below shows another one in its place. */
@@ -195,6 +160,87 @@ refuse_link(struct call *call, const struct resolved *resolved, const struct nam
     call_report(call, ABX_EVENT_DENIAL, &act, "boundary:protected-inside",
             "a link cannot stand where something below is protected", "make a directory");
     return call_fail(call, EACCES);
+}
+
+/* A link to a name beside it, which git protects in the same way: git tries whether links work. */
+static bool
+is_harmless_link(const struct plan *plan, const char *path, const char *target)
+{
+    AUTO(freep) char *parent = path_parent(path);
+    AUTO(freep) char *beside = parent == NULL ? NULL : path_join(parent, target);
+
+    return beside != NULL && strchr(target, '/') == NULL && strcmp(target, ".") != 0 &&
+           strcmp(target, "..") != 0 && plan_guards_git(plan, path) &&
+           plan_guards_git(plan, beside);
+}
+
+static enum call_result
+make_link(struct call *call, struct resolved *resolved, const struct name_request *request,
+        int parent)
+{
+    const struct plan *plan = call->boundary->plan;
+    int error = 0;
+    AUTO(freep) char *target = read_target(call, request, &error);
+
+    if (target == NULL) {
+        return call_fail(call, -error);
+    }
+    if (plan_guards_names(plan, resolved->path) &&
+            !is_harmless_link(plan, resolved->path, target)) {
+        return refuse_link(call, resolved, request);
+    }
+    return symlinkat(target, parent, resolved->name) == 0 ? call_return(call, 0)
+                                                          : call_fail(call, errno);
+}
+
+static enum call_result
+act_on_behalf(struct call *call, struct resolved *resolved, const struct name_request *request)
+{
+    AUTO(closep) int parent = resolve_host_parent(call, resolved);
+    int r;
+
+    if (parent < 0) {
+        return course_lost(call, resolved, parent, request->verb);
+    }
+    if (request->deed == DEED_SYMLINK) {
+        return make_link(call, resolved, request, parent);
+    }
+    r = perform(call, request, parent, resolved->name);
+    if (r < 0) {
+        return call_fail(call, -r);
+    }
+    if (request->deed == DEED_MKDIR && git_name_matters(call, resolved)) {
+        r = git_guard(call, resolved->parent, resolved->name);
+    } else if (request->deed == DEED_MKDIR) {
+        name_made_directory(call, resolved->path);
+    }
+    if (r < 0) {
+        unlinkat(parent, resolved->name, AT_REMOVEDIR);
+        return call_fail(call, EACCES);
+    }
+    return call_return(call, 0);
+}
+
+static bool
+removes(const struct name_request *request)
+{
+    return request->deed == DEED_UNLINK || request->deed == DEED_RMDIR;
+}
+
+/* Making what exists: the kernel refuses that by itself. */
+static bool
+fails_anyway(const struct resolved *resolved, const struct name_request *request)
+{
+    return resolved->parent < 0 || (!removes(request) && resolved->object >= 0);
+}
+
+/* Even where the box may write. */
+static bool
+must_decide(struct call *call, struct resolved *resolved)
+{
+    return git_name_matters(call, resolved) ||
+           (resolved_is_mount(resolved) && resolved_path(call, resolved) == 0 &&
+                   !plan_is_private(call->boundary->plan, resolved->path));
 }
 
 enum call_result
@@ -222,16 +268,15 @@ calls_name(struct call *call)
     if (removes(&request) && resolved.object < 0) {
         return call_fail(call, ENOENT); /* on a read-only mount the kernel would say EROFS */
     }
-    switch (course_of(call, &resolved, resolved.parent, request.verb, &result)) {
+    switch (must_decide(call, &resolved)
+                    ? course_decide(call, &resolved, ABX_ACCESS_WRITE, request.verb, NULL, &result)
+                    : course_of(call, &resolved, resolved.parent, request.verb, &result)) {
     case COURSE_CONTINUE:
         return CALL_CONTINUE;
     case COURSE_ANSWERED:
         return result;
     case COURSE_BEHALF:
         break;
-    }
-    if (request.deed == DEED_SYMLINK && plan_guards_names(call->boundary->plan, resolved.path)) {
-        return refuse_link(call, &resolved, &request);
     }
     return call->on_worker ? act_on_behalf(call, &resolved, &request) : CALL_WORKER;
 }

@@ -15,5 +15,7 @@ enum call_result calls_move(struct call *call);
 void name_made_directory(struct call *call, const char *path);
 /* The calling worker's umask becomes that of the caller; false with errno: nothing may be made. */
 bool name_take_umask(const struct call *call);
+/* Gives a nameless file this name in one step, over what has it.  0 or -errno. */
+int name_put_copy(int copy, int parent, const char *name);
 
 #endif

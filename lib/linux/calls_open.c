@@ -5,7 +5,7 @@
 #include "linux/calls_open.h"
 
 #include "base/mem.h"
-#include "linux/calls_name.h"
+#include "linux/calls_git.h"
 #include "linux/listeners.h"
 
 #include <errno.h>
@@ -257,6 +257,9 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
 
     if (fails_anyway(resolved, request)) {
         return CALL_CONTINUE;
+    }
+    if ((request->flags & O_CREAT) != 0 && git_name_matters(call, resolved)) {
+        return git_open_link(call, resolved, request);
     }
     switch (course_of(call, resolved, where, "open", &result)) {
     case COURSE_CONTINUE:

@@ -125,6 +125,32 @@ boundary_bind(struct boundary *boundary, const char *path)
     return -ask(boundary, &waiter, &message, NULL, 0);
 }
 
+static int
+bind_object(struct boundary *boundary, int object, uint32_t how)
+{
+    struct boundary_private *own = boundary->own;
+    struct wire_message message = { .kind = WIRE_BIND, .mask = how };
+    struct waiter waiter;
+
+    pthread_mutex_lock(&own->lock);
+    message.id = ++own->cookie;
+    pthread_mutex_unlock(&own->lock);
+    waiter_init(&waiter, WIRE_BIND, message.id);
+    return -ask(boundary, &waiter, &message, &object, 1);
+}
+
+int
+boundary_guard(struct boundary *boundary, int object)
+{
+    return bind_object(boundary, object, WIRE_BIND_READ_ONLY);
+}
+
+int
+boundary_detach(struct boundary *boundary, int object)
+{
+    return bind_object(boundary, object, WIRE_BIND_DETACH);
+}
+
 static abx_status
 spawn_failed(const struct command *command, uint32_t step, int error, struct fail *fail)
 {

@@ -12,6 +12,7 @@
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,17 +22,18 @@
 static _Thread_local int last_trouble;
 
 /* What is missing, or closed to the host and so to the box, is an answer; the rest is trouble. */
-static void
+static bool
 note(int error)
 {
     static const int answers[] = { ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG };
 
     for (size_t i = 0; i < N_ELEMENTS(answers); i++) {
         if (error == answers[i]) {
-            return;
+            return false;
         }
     }
     last_trouble = error;
+    return true;
 }
 
 static int
@@ -194,10 +196,87 @@ read_text(void *data, const char *path)
     return steal_ptr(&text);
 }
 
+/* ---- git directories in a tree ---- */
+
+/* On average: the search is bounded where there are few, too. */
+#define NAMES_PER_DIRECTORY 16u
+
+static bool
+add_path(struct vec *paths, const char *directory, const char *name)
+{
+    char *path = path_join(directory, name);
+    char **slot = path == NULL ? NULL : vec_add(paths);
+
+    if (slot == NULL) {
+        free(path);
+        return false;
+    }
+    *slot = path;
+    return true;
+}
+
+/* Adds the child directories to `queue`; those of git are not entered. */
+static int
+search(const char *path, struct vec *queue, uint32_t most, uint32_t *n_left, struct vec *paths)
+{
+    AUTO(closep)
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int r = 0;
+
+    if (directory == NULL) {
+        return note(errno) ? -errno : 0;
+    }
+    steal_fd(&fd);
+    while (r == 0 && *n_left > 0 && (entry = readdir(directory)) != NULL) {
+        bool is_directory = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+
+        --*n_left;
+        if (strcasecmp(entry->d_name, ".git") == 0) {
+            r = add_path(paths, path, entry->d_name) ? 0 : -ENOMEM;
+        } else if (is_directory && strcmp(entry->d_name, ".") != 0 &&
+                   strcmp(entry->d_name, "..") != 0) {
+            if (queue->count == most / NAMES_PER_DIRECTORY) {
+                *n_left = 0;
+                break;
+            }
+            r = add_path(queue, path, entry->d_name) ? 0 : -ENOMEM;
+        }
+    }
+    closedir(directory);
+    return r;
+}
+
+/* Breadth first: what is near is found, however much there is. */
+static int
+find_git(void *data, const char *path, uint32_t most, struct vec *paths)
+{
+    struct vec queue = VEC(char *);
+    uint32_t n_left = most;
+    int r = search(path, &queue, most, &n_left, paths);
+
+    for (size_t i = 0; i < queue.count; i++) {
+        char *directory = *vec_at(&queue, char *, i);
+
+        if (r == 0) {
+            r = search(directory, &queue, most, &n_left, paths);
+        }
+        free(directory);
+    }
+    vec_done(&queue);
+    if (r < 0) {
+        note(-r);
+        return r;
+    }
+    return n_left == 0;
+}
+
 const struct host_view host_real = {
     .look = look,
     .real_path = real_path,
     .list = list,
     .read_text = read_text,
     .trouble = trouble,
+    .find_git = find_git,
 };

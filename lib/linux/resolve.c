@@ -40,6 +40,12 @@ resolved_done(struct resolved *resolved)
     resolved_init(resolved);
 }
 
+bool
+resolved_is_mount(const struct resolved *resolved)
+{
+    return resolved->object >= 0 && (resolved->stat.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 /* ---- single look-ups ---- */
 
 static uint64_t

@@ -46,6 +46,8 @@ int resolve_fd(struct call *call, int number, struct resolved *resolved);
 bool resolve_is_own_process(const struct call *call, const char *path);
 /* Fills path. 0 or -errno. */
 int resolved_path(struct call *call, struct resolved *resolved);
+/* Whether a mount of the box stands there: the kernel neither removes nor renames such a name. */
+bool resolved_is_mount(const struct resolved *resolved);
 void resolved_init(struct resolved *resolved);
 void resolved_done(struct resolved *resolved);
 

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Names looked at in each writable root for git directories; a walk of all would cost more than the
+ * box. */
+#define FIND_MAX 8192u
+
 static abx_status
 add_text(const struct compiler *compiler, struct vec *texts, const char *text)
 {
@@ -31,6 +35,8 @@ init_plan(struct plan *plan, const struct capabilities *capabilities)
         .links = VEC(struct plan_link),
         .guards = VEC(char *),
         .git_roots = VEC(char *),
+        .git_trees = VEC(char *),
+        .git_inside = VEC(char *),
         .exec_allowed = VEC(char *),
         .inputs = VEC(struct plan_input),
         .decoys = VEC(char *),
@@ -44,23 +50,70 @@ compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The policy's anchors and the decoys, in our order. */
 static abx_status
-collect_anchors(struct compiler *compiler)
+add_anchors(struct compiler *compiler, const struct vec *texts)
 {
-    abx_status r = policy_anchors(compiler->policy, &compiler->anchors, compiler->fail);
-
-    for (size_t i = 0; i < compiler->plan->decoys.count && r >= 0; i++) {
+    for (size_t i = 0; i < texts->count; i++) {
         const char **anchor = vec_add(&compiler->anchors);
 
         if (anchor == NULL) {
             return fail_nomem(compiler->fail);
         }
-        *anchor = *vec_at(&compiler->plan->decoys, char *, i);
+        *anchor = *vec_at(texts, char *, i);
     }
+    return ABX_OK;
+}
+
+/* Directories below which git directories may come, and those that are there. */
+static abx_status
+find_git(struct compiler *compiler)
+{
+    struct vec trees = VEC(const char *);
+    const struct host_view *host = compiler->host;
+    abx_status r = policy_git_trees(compiler->policy, &trees, compiler->fail);
+
+    for (size_t i = 0; i < trees.count && r >= 0; i++) {
+        const char *tree = *vec_at(&trees, const char *, i);
+
+        r = add_text(compiler, &compiler->plan->git_trees, tree);
+        if (r >= 0 && host->find_git != NULL &&
+                host->find_git(host->data, tree, FIND_MAX, &compiler->plan->git_inside) ==
+                        -ENOMEM) {
+            r = fail_nomem(compiler->fail);
+        }
+    }
+    vec_done(&trees);
+    return r;
+}
+
+static void
+drop_equal(struct vec *sorted)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sorted->count; i++) {
+        const char *text = *vec_at(sorted, const char *, i);
+
+        if (kept == 0 || strcmp(*vec_at(sorted, const char *, kept - 1), text) != 0) {
+            *vec_at(sorted, const char *, kept++) = text;
+        }
+    }
+    sorted->count = kept;
+}
+
+/* The policy's anchors, the decoys and what find_git found, in our order. */
+static abx_status
+collect_anchors(struct compiler *compiler)
+{
+    abx_status r = policy_anchors(compiler->policy, &compiler->anchors, compiler->fail);
+
+    r = r < 0 ? r : find_git(compiler);
+    r = r < 0 ? r : add_anchors(compiler, &compiler->plan->decoys);
+    r = r < 0 ? r : add_anchors(compiler, &compiler->plan->git_inside);
     if (compiler->anchors.count > 0) {
         qsort(compiler->anchors.data, compiler->anchors.count, sizeof(char *), compare_texts);
     }
+    drop_equal(&compiler->anchors);
     return r;
 }
 

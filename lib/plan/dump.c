@@ -160,6 +160,7 @@ plan_dump(const struct plan *plan)
     add_pairs(&out, plan);
     add_texts(&out, "guard", &plan->guards);
     add_texts(&out, "git", &plan->git_roots);
+    add_texts(&out, "git-inside", &plan->git_inside);
     add_texts(&out, "exec", &plan->exec_allowed);
     add_texts(&out, "decoy", &plan->decoys);
     add_settings(&out, plan);

@@ -59,8 +59,9 @@ view_of(const struct compiler *compiler, const char *path, bool is_directory)
                 compile_decide(compiler, path, ABX_ACCESS_EXEC, &other) == ABX_VERDICT_DENY &&
                 !other.from_default;
     }
-    view.guarded = is_directory && view.read == ABX_VERDICT_ALLOW &&
-                   view.write == ABX_VERDICT_ALLOW && policy_guards(compiler->policy, path);
+    view.guarded = view.read == ABX_VERDICT_ALLOW && view.write == ABX_VERDICT_ALLOW &&
+                   (is_directory ? policy_guards(compiler->policy, path)
+                                 : plan_is_git_link(compiler->plan, path));
     return view;
 }
 

@@ -42,6 +42,8 @@ plan_done(struct plan *plan)
     vec_done(&plan->inputs);
     free_texts(&plan->guards);
     free_texts(&plan->git_roots);
+    free_texts(&plan->git_trees);
+    free_texts(&plan->git_inside);
     free_texts(&plan->exec_allowed);
     free_texts(&plan->decoys);
     free(plan->hostname);
@@ -108,13 +110,64 @@ inside_git(const struct plan *plan, const char *path)
     return NULL;
 }
 
+/* Whether the test holds for the path as seen from a git directory that it is in. */
+static bool
+git_says(const struct plan *plan, const char *path, bool (*test)(const char *inside))
+{
+    const char *inside = inside_git(plan, path);
+
+    if (inside != NULL && test(inside)) {
+        return true;
+    }
+    for (size_t i = 0; i < plan->git_trees.count; i++) {
+        const char *tree = *vec_at(&plan->git_trees, char *, i);
+        const char *name = path + (tree[1] == '\0' ? 0 : strlen(tree));
+
+        while (is_at_or_below(path, tree) && *name == '/') {
+            size_t length = strcspn(++name, "/");
+
+            if (git_is_name(name, length) && test(name + length + (name[length] == '/'))) {
+                return true;
+            }
+            name += length;
+        }
+    }
+    return false;
+}
+
+static bool
+is_guarded_file(const char *inside)
+{
+    uint32_t depth;
+
+    return git_file_classify(inside, &depth) != GIT_FREE;
+}
+
+static bool
+is_link(const char *inside)
+{
+    uint32_t depth;
+    enum git_file file = git_file_classify(inside, &depth);
+
+    return file == GIT_DIRECTORY || file == GIT_LINK;
+}
+
 bool
 plan_guards_git_file(const struct plan *plan, const char *path)
 {
-    const char *inside = inside_git(plan, path);
-    uint32_t depth;
+    return git_says(plan, path, is_guarded_file);
+}
 
-    return inside != NULL && git_file_classify(inside, &depth) != GIT_FREE;
+bool
+plan_guards_git(const struct plan *plan, const char *directory)
+{
+    return git_says(plan, directory, git_directory_guards);
+}
+
+bool
+plan_is_git_link(const struct plan *plan, const char *path)
+{
+    return !plan_is_private(plan, path) && git_says(plan, path, is_link);
 }
 
 bool
@@ -123,9 +176,8 @@ plan_guards_names(const struct plan *plan, const char *directory)
     size_t length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
     size_t low = 0;
     size_t high = plan->guards.count;
-    const char *inside = inside_git(plan, directory);
 
-    if (inside != NULL && git_directory_guards(inside)) {
+    if (plan_guards_git(plan, directory)) {
         return true;
     }
     /* The first that is not before "directory/"; only that one can be below. */

@@ -17,8 +17,8 @@ struct place {
     bool is_directory;
     uint8_t read, write; /* abx_verdict */
     bool no_exec; /* an exec rule denies it: execution is refused by the kernel too */
-    bool guarded; /* writable directory in which a protected name could appear: read-only mount,
-                     writing calls are done by the broker */
+    bool guarded; /* writable directory in which a protected name could appear, or a file that only
+                     some calls may write: read-only mount, writing calls are done by the broker */
     bool by_default; /* read is denied by default, not by a rule: missing names stay missing */
 };
 
@@ -54,6 +54,10 @@ struct plan {
     struct vec
             guards; /* char *: write-denied or asked literal paths inside writable roots, sorted */
     struct vec git_roots; /* char *: git directories, whether they exist or not, sorted */
+    struct vec
+            git_trees; /* char *: below them every ".git" is one too, whenever it comes; sorted */
+    struct vec git_inside; /* char *: those that stood there when the plan was made, as far as
+                              looked */
     bool guard_patterns; /* patterns apply to writes: every directory is guarded */
     bool read_patterns; /* every open is decided by the broker */
     bool mask; /* denied reads are served by the mask; else covered by something empty */
@@ -94,6 +98,10 @@ bool plan_guards(const struct plan *plan, const char *directory);
 bool plan_guards_names(const struct plan *plan, const char *directory);
 /* Whether git takes the path for something that is not free (policy/gitdir.h). */
 bool plan_guards_git_file(const struct plan *plan, const char *path);
+/* Whether a name that git takes for something not free could be below. */
+bool plan_guards_git(const struct plan *plan, const char *directory);
+/* Whether git would take what stands there for its directory, or for what leads to one. */
+bool plan_is_git_link(const struct plan *plan, const char *path);
 /* The devices that every box has; NULL-terminated. */
 extern const char *const plan_devices[];
 /* Whether the path lies in a private place: the box's own, the host has another thing there.

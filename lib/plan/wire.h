@@ -160,7 +160,9 @@ enum wire_kind {
     WIRE_PROGRAM = 1, /* fds: memfd with the program, sealed (SHRINK, WRITE); a pidfd of the host */
     WIRE_SPAWN, /* id; fds: memfd with the command block, then stdin, stdout, stderr unless pty */
     WIRE_BIND, /* id: cookie; path: box path of a directory that was just made below a read-only
-                  (guarded) mount: binds it onto itself writable; answered by WIRE_BOUND */
+                  (guarded) mount: binds it onto itself writable; answered by WIRE_BOUND.  fds:
+                  maybe an O_PATH of it in the box, instead of the path.  mask: WIRE_BIND_READ_ONLY
+                */
     WIRE_KILL, /* id; value: signal, to the process group of the leader; 9: to every process of its
                   session and their descendants.  Nothing for a command that exited */
     WIRE_END, /* init exits; the kernel ends the box */
@@ -177,6 +179,10 @@ enum wire_kind {
     WIRE_NOT_STARTED, /* id; value: errno; step: enum wire_start_step */
     WIRE_EXITED, /* id; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
     WIRE_BOUND /* id: cookie; value: errno */
+};
+enum {
+    WIRE_BIND_READ_ONLY = 1, /* read-only onto itself; files too */
+    WIRE_BIND_DETACH = 2 /* takes the mount away instead, of which the descriptor is the root */
 };
 enum wire_start_step {
     START_FORK = 1,

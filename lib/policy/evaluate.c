@@ -16,6 +16,9 @@ static const struct {
     const char *id, *reason, *alternative;
 } git_texts[] = {
     [GIT_FREE] = { "", "", "" },
+    [GIT_DIRECTORY] = { "protect:.git",
+            "git would take this for its directory, or go where it leads",
+            "let git make it: 'git init', 'git worktree add', 'git submodule add'" },
     [GIT_PLACE] = { "protect:.git", "this directory of git may not be moved, linked or replaced",
             "let git make what it needs in the directory that is there" },
     [GIT_HOOK] = { "protect:.git/hooks", "git runs what stands in its hooks directory",

@@ -40,6 +40,27 @@ is_asked(const struct rule *rule, const abx_request *request)
     return rule->kind == request->kind;
 }
 
+/* The same for those that come later, one inside another. */
+static int
+match_git_tree(const struct rule *rule, const struct path_split *path, const char *verb)
+{
+    int most = -1;
+
+    for (uint32_t i = 0; path_is_within(path->text, rule->pattern) && i < path->n; i++) {
+        uint32_t depth = 0;
+
+        if ((size_t)path->start[i] > strlen(rule->pattern) - (rule->pattern[1] == '\0') &&
+                path_has_git_name(path, i) &&
+                git_file_refuses(
+                        git_file_classify(
+                                i + 1 == path->n ? "" : path->text + path->start[i + 1], &depth),
+                        verb)) {
+            most = (int)(i + 1 + depth) > most ? (int)(i + 1 + depth) : most;
+        }
+    }
+    return most;
+}
+
 /* A git directory matches as far as the name that is guarded, if one is. */
 static int
 match_git(const struct rule *rule, const struct path_split *path, const char *verb)
@@ -48,6 +69,9 @@ match_git(const struct rule *rule, const struct path_split *path, const char *ve
     const char *inside;
     enum git_file file = GIT_LINK;
 
+    if (rule->kind == RULE_GIT_TREE) {
+        return match_git_tree(rule, path, verb);
+    }
     if (!path_is_within(path->text, rule->pattern) ||
             (rule->kind == RULE_GIT_LINK && strcmp(path->text, rule->pattern) != 0)) {
         return -1;

@@ -8,8 +8,7 @@
  * one was passed (git refuses a submodule inside another's git directory).  The price: a submodule
  * may not have a file called `config` or `hooks/x` in other places of its git directory.
  *
- * `worktrees/NAME/commondir` is free, since git writes it in place when it adds a worktree; those
- * that exist when a box opens are guarded by policy_resolve.  Pure, any thread. */
+ * Names are compared without case: some file systems do. Pure, any thread. */
 #include "policy/gitdir.h"
 
 #include "base/mem.h"
@@ -25,7 +24,13 @@ struct name {
 static bool
 name_is(struct name name, const char *text)
 {
-    return strlen(text) == name.length && memcmp(name.text, text, name.length) == 0;
+    return strlen(text) == name.length && strncasecmp(name.text, text, name.length) == 0;
+}
+
+bool
+git_is_name(const char *name, size_t length)
+{
+    return name_is((struct name){ .text = name, .length = length }, ".git");
 }
 
 static bool
@@ -51,7 +56,7 @@ take_name(const char **path, struct name *ret_name)
 
 /* What a name is in a git directory; `rest` are the names after it, *ret_used how many decide. */
 static enum git_file
-classify_name(struct name name, const char *rest, bool is_worktree, uint32_t *ret_used)
+classify_name(struct name name, const char *rest, uint32_t *ret_used)
 {
     struct name next = { 0 };
     bool has_next = take_name(&rest, &next);
@@ -61,7 +66,7 @@ classify_name(struct name name, const char *rest, bool is_worktree, uint32_t *re
         return GIT_CONFIG;
     }
     if (name_is(name, "commondir")) {
-        return is_worktree ? GIT_FREE : GIT_LINK;
+        return GIT_LINK;
     }
     if (!name_is(name, "hooks") && !name_is(name, "info")) {
         return GIT_FREE;
@@ -84,7 +89,7 @@ ends_search(struct name name)
 
 enum state {
     IN_GIT_DIRECTORY,
-    IN_WORKTREE, /* its part of a git directory */
+    IN_WORKTREE, /* its part of a git directory; judged like a whole one */
     IN_WORKTREES, /* names of worktrees follow */
     IN_MODULES, /* the first name of a submodule follows */
     IN_MODULE /* more of it, or its git directory */
@@ -95,16 +100,15 @@ static enum git_file
 walk(const char *path, uint32_t *ret_depth, bool *ret_guards)
 {
     enum state state = IN_GIT_DIRECTORY;
-    enum git_file file = GIT_PLACE;
+    enum git_file file = GIT_DIRECTORY;
     struct name name;
     uint32_t depth = 0;
 
     while (take_name(&path, &name)) {
         uint32_t used = 1;
 
-        file = state == IN_WORKTREES || state == IN_MODULES
-                       ? GIT_FREE
-                       : classify_name(name, path, state == IN_WORKTREE, &used);
+        file = state == IN_WORKTREES || state == IN_MODULES ? GIT_FREE
+                                                            : classify_name(name, path, &used);
         if (file != GIT_FREE) {
             *ret_depth = depth + used;
             *ret_guards = true;
@@ -183,6 +187,11 @@ git_file_refuses(enum git_file file, const char *verb)
         /* Without the file git has less configuration, not other; what comes in its place is
          * judged. */
         return is_unknown || !(strncmp(verb, "unlink", 6) == 0 || is_about_attributes(verb));
+    case GIT_DIRECTORY:
+        if (!is_unknown && strncmp(verb, "unlink", 6) == 0) {
+            return false; /* as a file */
+        }
+        break;
     case GIT_PLACE:
         break;
     }
@@ -194,5 +203,6 @@ git_file_refuses(enum git_file file, const char *verb)
 bool
 git_file_is_by_content(enum git_file file)
 {
-    return file == GIT_CONFIG || file == GIT_ATTRIBUTES;
+    return file == GIT_CONFIG || file == GIT_ATTRIBUTES || file == GIT_LINK ||
+           file == GIT_DIRECTORY;
 }

@@ -4,17 +4,22 @@
 #define ABX_POLICY_GITDIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum git_file {
     GIT_FREE = 0, /* objects, refs, logs, index, HEAD, *.lock, hooks/NAME.sample ... */
+    GIT_DIRECTORY, /* the git directory itself, or a file that leads to one: a file only by content
+                    */
     GIT_PLACE, /* a directory that holds guarded names: made and removed, never moved or replaced */
     GIT_HOOK, /* hooks/NAME: never */
     GIT_CONFIG, /* config, config.worktree: only by a replacement whose content passes */
     GIT_ATTRIBUTES, /* info/attributes: likewise */
-    GIT_LINK /* commondir: would send git to another directory */
+    GIT_LINK /* commondir: would send git to another directory; only by content */
 };
 
+/* Whether git, on whatever file system, takes a component of this length for ".git". */
+bool git_is_name(const char *name, size_t length);
 /* Classifies `path`, relative to a git directory ("" is the directory itself).  *ret_depth: number
  * of its components up to the one that decides; what lies below inherits. */
 enum git_file git_file_classify(const char *path, uint32_t *ret_depth);

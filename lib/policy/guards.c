@@ -15,9 +15,10 @@ compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds the literal paths of path rules, or of git directories only; sorted, unique. */
+/* Adds the literal paths of path rules, or of one kind of git rules only; sorted, unique. */
 static abx_status
-add_literals(const struct abx_policy *policy, bool only_git, struct vec *paths, struct fail *fail)
+add_literals(
+        const struct abx_policy *policy, uint32_t git_kind, struct vec *paths, struct fail *fail)
 {
     size_t n = 0;
     const char **texts;
@@ -27,8 +28,10 @@ add_literals(const struct abx_policy *policy, bool only_git, struct vec *paths, 
 
         for (size_t k = 0; k < layer->rules.count; k++) {
             const struct rule *rule = vec_at(&layer->rules, struct rule, k);
-            bool wanted = only_git ? rule->kind == RULE_GIT_ROOT
-                                   : rule->kind == ABX_REQUEST_PATH || rule->kind >= RULE_GIT_ROOT;
+            bool wanted = git_kind != 0
+                                  ? rule->kind == git_kind
+                                  : rule->kind == ABX_REQUEST_PATH || rule->kind == RULE_GIT_ROOT ||
+                                            rule->kind == RULE_GIT_LINK;
 
             if (wanted && rule->matcher == NULL) {
                 const char **slot = vec_add(paths);
@@ -56,13 +59,19 @@ add_literals(const struct abx_policy *policy, bool only_git, struct vec *paths, 
 abx_status
 policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
 {
-    return add_literals(policy, false, ret_paths, fail);
+    return add_literals(policy, 0, ret_paths, fail);
 }
 
 abx_status
 policy_git_roots(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
 {
-    return add_literals(policy, true, ret_paths, fail);
+    return add_literals(policy, RULE_GIT_ROOT, ret_paths, fail);
+}
+
+abx_status
+policy_git_trees(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
+{
+    return add_literals(policy, RULE_GIT_TREE, ret_paths, fail);
 }
 
 bool
@@ -130,6 +139,27 @@ is_in_guarded_git(const struct index *index, const char *directory)
     return git_directory_guards(*directory == '/' ? directory + 1 : directory);
 }
 
+/* Whether a directory that may come below a writable root is, or lies in, a git directory. */
+static bool
+is_in_later_git(const struct index *index, const struct path_split *directory)
+{
+    const char *text = directory->text;
+
+    for (size_t k = 0; k < index->git_trees.count; k++) {
+        const char *tree = *vec_at(&index->git_trees, const char *, k);
+
+        for (uint32_t i = 0; path_is_within(text, tree) && i < directory->n; i++) {
+            if ((size_t)directory->start[i] > strlen(tree) - (tree[1] == '\0') &&
+                    path_has_git_name(directory, i) &&
+                    git_directory_guards(
+                            i + 1 == directory->n ? "" : text + directory->start[i + 1])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool
 has_pattern_below(const struct layer *layer, const struct path_split *directory)
 {
@@ -158,7 +188,8 @@ policy_guards(abx_policy *policy, const char *directory)
         const struct index *index = layer->index;
 
         if (has_below(&index->restricted, directory) || has_below(&index->git_roots, directory) ||
-                is_in_guarded_git(index, directory) || has_pattern_below(layer, &split)) {
+                is_in_guarded_git(index, directory) || is_in_later_git(index, &split) ||
+                has_pattern_below(layer, &split)) {
             return true;
         }
     }

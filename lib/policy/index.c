@@ -306,6 +306,9 @@ note_place(struct index *index, const struct rule *rule)
     if (rule->kind == RULE_GIT_ROOT) {
         return add_text(&index->git_roots, rule->pattern);
     }
+    if (rule->kind == RULE_GIT_TREE) {
+        return add_text(&index->git_trees, rule->pattern);
+    }
     if ((rule->kind == ABX_REQUEST_PATH || rule->kind == RULE_GIT_LINK) &&
             rule_slot(rule) == SLOT_WRITE && rule->matcher == NULL &&
             rule->verdict != ABX_VERDICT_ALLOW) {
@@ -337,6 +340,7 @@ index_new(const struct layer *layer)
     index->loose = VEC(uint32_t);
     index->restricted = VEC(const char *);
     index->git_roots = VEC(const char *);
+    index->git_trees = VEC(const char *);
     /* Backwards, so that chains are in the order of the rules. */
     for (size_t i = layer->rules.count; i-- > 0;) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
@@ -347,6 +351,7 @@ index_new(const struct layer *layer)
     }
     sort_texts(&index->restricted);
     sort_texts(&index->git_roots);
+    sort_texts(&index->git_trees);
     return steal_ptr(&index);
 }
 
@@ -363,6 +368,7 @@ index_free(struct index *index)
     vec_done(&index->loose);
     vec_done(&index->restricted);
     vec_done(&index->git_roots);
+    vec_done(&index->git_trees);
     free(index->heads);
     free(index->entries);
     free(index);
@@ -402,6 +408,7 @@ try_pattern(const struct layer *layer, enum slot slot, uint32_t number,
 /* The deepest rule about a git directory on the way. */
 struct git_hit {
     uint32_t rule, depth;
+    uint32_t tree, tree_depth; /* the first rule about those that may come below */
 };
 
 /* Rules whose literal path is the first `depth` components of `path`. */
@@ -422,24 +429,53 @@ try_literals(const struct layer *layer, enum slot slot, const struct path_split 
         }
         if (rule->kind < RULE_GIT_ROOT) {
             consider(pick, rule, number, depth);
+        } else if (rule->kind == RULE_GIT_TREE) {
+            if (git->tree == NO_RULE) {
+                git->tree = number;
+                git->tree_depth = depth;
+            }
         } else if (git->rule == NO_RULE || depth > git->depth || rule->kind == RULE_GIT_LINK) {
-            *git = (struct git_hit){ .rule = number, .depth = depth };
+            git->rule = number;
+            git->depth = depth;
         }
     }
 }
 
+/* The first `depth` components are a git directory, says the rule. */
 static void
-try_git(const struct layer *layer, const struct path_split *path, const struct git_hit *git,
+try_git(const struct layer *layer, uint32_t number, const struct path_split *path, uint32_t at,
         const char *verb, struct pick *pick)
 {
-    const struct rule *rule = vec_at(&layer->rules, struct rule, git->rule);
-    const char *inside = git->depth == path->n ? "" : path->text + path->start[git->depth];
+    const struct rule *rule = vec_at(&layer->rules, struct rule, number);
+    const char *inside = at == path->n ? "" : path->text + path->start[at];
     uint32_t depth = 0;
     enum git_file file = rule->kind == RULE_GIT_LINK ? GIT_LINK : git_file_classify(inside, &depth);
-    uint64_t rank = rule_rank(rule, git->depth + depth);
+    uint64_t rank = rule_rank(rule, at + depth);
 
     if (git_file_refuses(file, verb) && (pick->rule == NO_RULE || rank > pick->rank)) {
-        *pick = (struct pick){ .rule = git->rule, .rank = rank, .git = file };
+        *pick = (struct pick){ .rule = number, .rank = rank, .git = file };
+    }
+}
+
+bool
+path_has_git_name(const struct path_split *path, uint32_t i)
+{
+    return git_is_name(
+            path->text + path->start[i], (size_t)(path->start[i + 1] - 1 - path->start[i]));
+}
+
+/* One inside another is judged as both. */
+static void
+try_gits(const struct layer *layer, const struct path_split *path, const struct git_hit *git,
+        const char *verb, struct pick *pick)
+{
+    if (git->rule != NO_RULE) {
+        try_git(layer, git->rule, path, git->depth, verb, pick);
+    }
+    for (uint32_t i = git->tree_depth; git->tree != NO_RULE && i < path->n; i++) {
+        if (path_has_git_name(path, i)) {
+            try_git(layer, git->tree, path, i + 1, verb, pick);
+        }
     }
 }
 
@@ -449,7 +485,7 @@ index_pick_path(const struct layer *layer, enum slot slot, const struct path_spl
 {
     const struct index *index = layer->index;
     struct pick pick = { .rule = NO_RULE };
-    struct git_hit git = { .rule = NO_RULE };
+    struct git_hit git = { .rule = NO_RULE, .tree = NO_RULE };
     uint64_t hash = SALT_PATH;
 
     try_literals(layer, slot, path, 0, hash, &pick, &git);
@@ -468,9 +504,7 @@ index_pick_path(const struct layer *layer, enum slot slot, const struct path_spl
     for (size_t i = 0; i < index->loose.count; i++) {
         try_pattern(layer, slot, *vec_at(&index->loose, uint32_t, i), path, &pick);
     }
-    if (git.rule != NO_RULE) {
-        try_git(layer, path, &git, verb, &pick);
-    }
+    try_gits(layer, path, &git, verb, &pick);
     *ret_pick = pick;
 }
 

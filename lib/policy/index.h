@@ -31,6 +31,7 @@ struct index {
     struct vec restricted; /* const char *: literal paths with a write verdict other than allow,
                               sorted */
     struct vec git_roots; /* const char *, sorted */
+    struct vec git_trees; /* const char *, sorted */
     uint8_t prefixes[17]; /* bit n: there are address blocks of that length */
     char *default_reason[SLOT_LISTEN + 1];
     char *default_alternative[SLOT_LISTEN + 1];
@@ -54,6 +55,9 @@ void index_pick_host(const struct layer *layer, const struct host_pattern *host,
 void index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick);
 /* An abstract unix socket, "@name". */
 void index_pick_abstract(const struct layer *layer, const char *name, struct pick *ret_pick);
+
+/* Of component `i`. */
+bool path_has_git_name(const struct path_split *path, uint32_t i);
 
 bool verdict_is_stricter(abx_verdict a, abx_verdict b);
 

@@ -174,7 +174,7 @@ check_rule(const struct rule *rule, struct fail *fail)
     }
     if (!is_path && rule->kind != ABX_REQUEST_CONNECT && rule->kind != ABX_REQUEST_LISTEN &&
             rule->kind != ABX_REQUEST_SOCKET && rule->kind != RULE_GIT_ROOT &&
-            rule->kind != RULE_GIT_LINK) {
+            rule->kind != RULE_GIT_LINK && rule->kind != RULE_GIT_TREE) {
         return fail_set(fail, ABX_ERR_POLICY, 0, "", "rule is of an unknown kind");
     }
     if (rule->port_first > rule->port_last || rule->port_last > 65535) {

@@ -44,6 +44,8 @@ abx_status policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail
 /* Git directories that are judged by meaning (gitdir.h), whether they exist or not; sorted, unique.
  */
 abx_status policy_git_roots(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
+/* Directories below which every ".git" is one too, whenever it comes; sorted, unique. */
+abx_status policy_git_trees(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
 /* Whether a rule for this access (one ABX_ACCESS_* bit) with a deny or ask verdict has a pattern.
  */
 bool policy_has_patterns(abx_policy *policy, uint32_t access);

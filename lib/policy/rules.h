@@ -48,6 +48,9 @@ struct rule {
 #define RULE_GIT_ROOT 0x100u
 /* The same for one file that sends git to another directory: it may go, but not come or change. */
 #define RULE_GIT_LINK 0x101u
+/* Below this directory every name ".git" is such a directory, or a file that leads to one, whenever
+ * it comes. */
+#define RULE_GIT_TREE 0x102u
 
 /* How git directories are protected in the writable roots of a layer; what is later is stricter. */
 enum git_protection { GIT_OFF = 0, GIT_MEANING, GIT_FROZEN };

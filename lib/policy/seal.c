@@ -119,7 +119,7 @@ git_directory_of(const char *root)
 }
 
 static abx_status
-add_git_root(struct layer *layer, const char *root, const struct host_view *host, struct fail *fail)
+add_git_root(struct layer *layer, char *root, const struct host_view *host, struct fail *fail)
 {
     static char id[] = "protect:.git", because[] = "the policy keeps the git directory as it is",
                 alternative[] = "let the user commit outside the box";
@@ -134,6 +134,15 @@ add_git_root(struct layer *layer, const char *root, const struct host_view *host
     if (path == NULL) {
         return fail_nomem(fail);
     }
+    if (!is_git_path(root)) {
+        struct rule tree = rule;
+
+        tree.kind = RULE_GIT_TREE;
+        tree.pattern = root;
+        if (add_with_twin(layer, &tree, host, fail) < 0) {
+            return fail->status;
+        }
+    }
     if (layer->git == GIT_FROZEN) {
         rule.kind = ABX_REQUEST_PATH;
         rule.access = ABX_ACCESS_WRITE;
@@ -144,7 +153,7 @@ add_git_root(struct layer *layer, const char *root, const struct host_view *host
 }
 
 static abx_status
-protect_root(struct layer *layer, const char *root, const struct host_view *host, struct fail *fail)
+protect_root(struct layer *layer, char *root, const struct host_view *host, struct fail *fail)
 {
     enum host_kind kind = host == NULL ? HOST_DIRECTORY : host->look(host->data, root);
     abx_status r = ABX_OK;

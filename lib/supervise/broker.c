@@ -95,7 +95,8 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         if (act->judged != NULL) {
             *act->judged = true;
         }
-        if (content_allows(act->target, act->content, why, sizeof why)) {
+        if (content_allows(box->resolved, box->context->backend->host, act->target, act->content,
+                    why, sizeof why)) {
             return ABX_VERDICT_ALLOW;
         }
         grounds.reason = why;

@@ -4,13 +4,16 @@
 #include "supervise/content.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "policy/git.h"
+#include "policy/gitdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,8 +48,92 @@ read_all(int fd, size_t *ret_length)
     return steal_ptr(&data);
 }
 
+/* ---- files that send git to a directory ---- */
+
+/* Whether a rule about git, and not something else, keeps this call from the path. */
+static bool
+is_guarded(abx_policy *policy, const char *directory, const char *name, const char *rule)
+{
+    AUTO(freep) char *path = path_join(directory, name);
+    abx_request request = { .size = sizeof request,
+        .kind = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = path,
+        .verb = "open" };
+    struct ruling ruling;
+
+    return path != NULL && policy_decide(policy, &request, &ruling) == ABX_VERDICT_DENY &&
+           strcmp(ruling.id, rule) == 0;
+}
+
+/* Whether a component of the path as it is spelled is ".git": wherever the file is moved, it leads
+ * into a directory of that name. */
+static bool
+spells_git(const char *path)
+{
+    for (size_t length; *path != '\0'; path += length) {
+        path += strspn(path, "/");
+        length = strcspn(path, "/");
+        if (git_is_name(path, length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "gitdir: PATH": to a directory whose hooks and configuration are guarded. */
+static bool
+git_file_allows(
+        abx_policy *policy, const struct host_view *host, const char *target, const char *text)
+{
+    const char *path = text + strlen("gitdir: ");
+    AUTO(freep) char *parent = path_parent(target);
+    AUTO(freep) char *joined = NULL;
+    AUTO(freep) char *real = NULL;
+
+    if (parent == NULL || strncmp(text, "gitdir: ", strlen("gitdir: ")) != 0 || !spells_git(path)) {
+        return false;
+    }
+    joined = path[0] == '/' ? strdup(path) : path_join(parent, path);
+    real = joined == NULL ? NULL : host->real_path(host->data, joined);
+    return real != NULL && is_guarded(policy, real, "hooks/x", "protect:.git/hooks") &&
+           is_guarded(policy, real, "config", "protect:.git/config");
+}
+
+/* What git writes to worktrees/NAME/commondir. */
+static bool
+commondir_allows(const char *target, const char *text)
+{
+    AUTO(freep) char *parent = path_parent(target);
+    AUTO(freep) char *above = parent == NULL ? NULL : path_parent(parent);
+    const char *name = above == NULL ? NULL : strrchr(above, '/');
+
+    return name != NULL && strcmp(name, "/worktrees") == 0 && strcmp(text, "../..") == 0;
+}
+
+static bool
+link_allows(abx_policy *policy, const struct host_view *host, const char *target, const char *data,
+        size_t length, char *reason, size_t reason_room)
+{
+    AUTO(freep) char *text = strndup(data, length);
+    bool is_line = text != NULL && strlen(text) == length;
+
+    if (is_line && length > 0 && text[length - 1] == '\n') {
+        text[length - 1] = '\0';
+    }
+    if (is_line && strpbrk(text, "\r\n") == NULL &&
+            (strcasecmp(strrchr(target, '/'), "/commondir") == 0
+                            ? commondir_allows(target, text)
+                            : git_file_allows(policy, host, target, text))) {
+        return true;
+    }
+    snprintf(reason, reason_room, "it does not lead to a git directory that is protected");
+    return false;
+}
+
 bool
-content_allows(const char *target, int content, char *reason, size_t reason_room)
+content_allows(abx_policy *policy, const struct host_view *host, const char *target, int content,
+        char *reason, size_t reason_room)
 {
     AUTO(closep) int fd = open(target, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool exists = fd >= 0 || errno != ENOENT;
@@ -59,9 +146,12 @@ content_allows(const char *target, int content, char *reason, size_t reason_room
         snprintf(reason, reason_room, "its content cannot be read, or is too long to be judged");
         return false;
     }
-    if (name != NULL && strcmp(name, "/attributes") == 0) {
+    if (name != NULL && strcasecmp(name, "/attributes") == 0) {
         return git_attributes_allow(
                 before, before_length, after, after_length, reason, reason_room);
+    }
+    if (name != NULL && (strcasecmp(name, "/commondir") == 0 || strcasecmp(name, "/.git") == 0)) {
+        return link_allows(policy, host, target, after, after_length, reason, reason_room);
     }
     return git_config_allows(
             target, before, before_length, after, after_length, reason, reason_room);

@@ -319,6 +319,37 @@ compete_git(const char *path, const char *verb, int git_depth, struct candidate 
     }
 }
 
+/* Every ".git" below a protected root is a git directory, whenever it comes. */
+static void
+compete_later_git(const char *root, const char *path, const char *verb, struct candidate *best)
+{
+    int depth = literal_matched(root, path), i = 0;
+
+    for (const char *at = path + strspn(path, "/"); depth >= 0 && *at != '\0';
+            at = next_component(at), i++) {
+        if (i >= depth && strncasecmp(at, ".git", 4) == 0 && (at[4] == '/' || at[4] == '\0')) {
+            compete_git(path, verb, i + 1, best);
+        }
+    }
+}
+
+static void
+compete_tree(const struct note *note, const struct note_rule *rule, const abx_request *request,
+        struct candidate *best)
+{
+    char root[NOTE_TEXT_MAX];
+    bool is_protected = false;
+
+    root_path(rule, root);
+    for (uint32_t k = 0; k < note->n_layers; k++) {
+        is_protected |= note->layers[k].is_git_protected;
+    }
+    if (is_protected && !is_git_path(root) && strcmp(root, "/tmp") != 0 &&
+            strcmp(root, "/dev/shm") != 0) {
+        compete_later_git(root, request->target, request->verb, best);
+    }
+}
+
 static void
 compete_paths(const struct note *note, uint32_t layer, uint32_t kind, uint32_t access,
         const abx_request *request, struct candidate *best)
@@ -347,6 +378,7 @@ compete_paths(const struct note *note, uint32_t layer, uint32_t kind, uint32_t a
             i++) {
         if (is_root(&note->rules[i], layer)) {
             compete_protected(note, &note->rules[i], request->target, best, &git_depth);
+            compete_tree(note, &note->rules[i], request, best);
         }
     }
     if (git_depth >= 0) {

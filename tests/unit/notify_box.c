@@ -50,6 +50,18 @@ enter_namespace(int32_t pid, const char *name)
 }
 
 int
+boundary_guard(struct boundary *boundary, int object)
+{
+    return 0;
+}
+
+int
+boundary_detach(struct boundary *boundary, int object)
+{
+    return 0;
+}
+
+int
 boundary_bind(struct boundary *boundary, const char *path)
 {
     struct notify_box *box = box_of(boundary);

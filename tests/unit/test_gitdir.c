@@ -12,7 +12,7 @@ static const struct file_case {
     enum git_file file;
     uint32_t depth; /* unused where the file is free */
 } file_cases[] = {
-    { "", GIT_PLACE, 0 },
+    { "", GIT_DIRECTORY, 0 },
     { "HEAD", GIT_FREE, 0 },
     { "index.lock", GIT_FREE, 0 },
     { "objects/ab/config", GIT_FREE, 0 },
@@ -43,13 +43,15 @@ static const struct file_case {
     { "modules/a/objects/hooks/x", GIT_FREE, 0 },
     { "modules/a/modules/b/hooks/x", GIT_HOOK, 6 },
     { "modules/a/commondir", GIT_LINK, 3 },
-    { "modules/a/worktrees/t/commondir", GIT_FREE, 0 },
+    { "modules/a/worktrees/t/commondir", GIT_LINK, 5 },
     { "modules/a/worktrees/t/hooks/x", GIT_HOOK, 6 },
     { "worktrees", GIT_PLACE, 1 },
     { "worktrees/t", GIT_PLACE, 2 },
     { "worktrees/config", GIT_PLACE, 2 },
     { "worktrees/t/HEAD", GIT_FREE, 0 },
-    { "worktrees/t/commondir", GIT_FREE, 0 },
+    { "worktrees/t/commondir", GIT_LINK, 3 },
+    { "HOOKS/post-Commit", GIT_HOOK, 2 },
+    { "Config", GIT_CONFIG, 1 },
     { "worktrees/t/gitdir", GIT_FREE, 0 },
     { "worktrees/t/config.worktree", GIT_CONFIG, 3 },
     { "worktrees/t/config", GIT_CONFIG, 3 },
@@ -104,6 +106,11 @@ START_TEST(a_directory_of_git_comes_and_goes_but_is_not_replaced)
     ck_assert(git_file_refuses(GIT_PLACE, "rename"));
     ck_assert(git_file_refuses(GIT_PLACE, "symlink"));
     ck_assert(git_file_refuses(GIT_PLACE, "open"));
+    ck_assert(git_file_refuses(GIT_PLACE, "unlink"));
+    ck_assert(!git_file_refuses(GIT_DIRECTORY, "mkdir"));
+    ck_assert(!git_file_refuses(GIT_DIRECTORY, "unlinkat"));
+    ck_assert(git_file_refuses(GIT_DIRECTORY, "rename"));
+    ck_assert(git_file_refuses(GIT_DIRECTORY, "open"));
     ck_assert(git_file_refuses(GIT_PLACE, "a call of a later kernel"));
 }
 END_TEST

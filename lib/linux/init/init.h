@@ -114,7 +114,7 @@ int init_attach(struct init *init, int tree, const char *path);
 
 /* serve.c */
 _Noreturn void init_serve(struct init *init);
-int init_bind(struct init *init, const char *path);
+int init_bind(struct init *init, const struct message *request);
 
 /* command.c: the child */
 _Noreturn void init_command(struct init *init, const struct message *message, int pipe);

@@ -231,28 +231,57 @@ check_plain(int fd)
     return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0 ? -EBUSY : 0;
 }
 
-int
-init_bind(struct init *init, const char *path)
+/* With the mounts below it: a directory that was moved here may hold some. */
+static int
+bind_onto_itself(int target, const struct mount_attr *attributes)
 {
+    int r = check_plain(target);
+    int tree = r < 0 ? r : sys_open_tree(target, AT_RECURSIVE);
+
+    if (tree < 0) {
+        return tree;
+    }
+    r = sys_mount_setattr(tree, 0, attributes);
+    if (r == 0) {
+        r = sys_move_mount(tree, target);
+    }
+    sys_close(tree);
+    return r;
+}
+
+static int
+detach(int mount)
+{
+    int r = (int)SYS(fchdir, mount, 0, 0, 0, 0, 0);
+
+    if (r == 0) {
+        r = (int)SYS(umount2, ".", SYS_MNT_DETACH, 0, 0, 0, 0);
+        SYS(chdir, "/", 0, 0, 0, 0, 0);
+    }
+    return r;
+}
+
+int
+init_bind(struct init *init, const struct message *request)
+{
+    const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
     const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
-    int target = init_open_box(init, path, O_PATH | O_DIRECTORY);
-    int tree;
+    const struct mount_attr *attributes =
+            (request->wire.mask & WIRE_BIND_READ_ONLY) != 0 ? &read_only : &writable;
+    int target;
     int r;
 
+    if (request->n_fds > 0 && (request->wire.mask & WIRE_BIND_DETACH) != 0) {
+        return detach(request->fds[0]);
+    }
+    if (request->n_fds > 0) {
+        return bind_onto_itself(request->fds[0], attributes);
+    }
+    target = init_open_box(init, request->wire.path, O_PATH | O_DIRECTORY);
     if (target < 0) {
         return target;
     }
-    r = check_plain(target);
-    tree = r < 0 ? r : sys_open_tree(target, 0);
-    if (tree >= 0) {
-        r = sys_mount_setattr(tree, 0, &writable);
-        if (r == 0) {
-            r = sys_move_mount(tree, target);
-        }
-        sys_close(tree);
-    } else {
-        r = tree;
-    }
+    r = bind_onto_itself(target, attributes);
     sys_close(target);
     return r;
 }
@@ -260,10 +289,10 @@ init_bind(struct init *init, const char *path)
 /* ---- the loop ---- */
 
 static void
-serve_bind(struct init *init, const struct wire_message *request)
+serve_bind(struct init *init, const struct message *request)
 {
     const struct wire_message message = {
-        .kind = WIRE_BOUND, .id = request->id, .value = -init_bind(init, request->path)
+        .kind = WIRE_BOUND, .id = request->wire.id, .value = -init_bind(init, request)
     };
 
     tell(init, &message, -1);
@@ -294,7 +323,7 @@ serve_control(struct init *init)
     if (message->wire.kind == WIRE_SPAWN) {
         spawn(init, message);
     } else if (message->wire.kind == WIRE_BIND) {
-        serve_bind(init, &message->wire);
+        serve_bind(init, message);
     } else if (message->wire.kind == WIRE_KILL) {
         serve_kill(init, &message->wire);
     } else {
