@@ -312,6 +312,23 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
     return verdict;
 }
 
+bool
+call_judge(struct call *call, const struct act *act)
+{
+    const struct broker *broker = call->boundary->broker;
+    char program[PATH_MAX];
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    uint64_t ticket = 0;
+    abx_verdict verdict;
+
+    boundary_program_of(call->pid, program, sizeof program);
+    verdict = broker->decide(broker->data, &subject, act, &ticket);
+    if (verdict == ABX_VERDICT_ASK) {
+        broker->withdraw(broker->data, ticket);
+    }
+    return verdict == ABX_VERDICT_ALLOW;
+}
+
 abx_verdict
 call_look(struct call *call, uint32_t access, const char *path)
 {

@@ -86,6 +86,8 @@ void call_done(struct call *call); /* closes and frees what it owns */
  * holds its name, or -1; where nothing stands yet an ALLOW counts for that name in it, and for the
  * file that another call made there meanwhile. */
 abx_verdict call_decide(struct call *call, const struct act *act, int object, int directory);
+/* Whether policy allows what comes of a call that was answered already: nothing can be asked. */
+bool call_judge(struct call *call, const struct act *act);
 /* The verdict on a path, without an event or a question. */
 abx_verdict call_look(struct call *call, uint32_t access, const char *path);
 /* `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE. */

@@ -141,8 +141,7 @@ judge(struct call *call, struct resolved *resolved, int parent, uint32_t mode, c
     if (copy < 0 || length < 0 || write(copy, text, (size_t)length) != length) {
         return;
     }
-    if (call_decide(call, &act, -1, -1) == ABX_VERDICT_ALLOW &&
-            name_put_copy(copy, parent, resolved->name) == 0 &&
+    if (call_judge(call, &act) && name_put_copy(copy, parent, resolved->name) == 0 &&
             git_guard(call, resolved->parent, resolved->name) < 0) {
         unlinkat(parent, resolved->name, 0);
     }
