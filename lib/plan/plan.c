@@ -123,7 +123,7 @@ git_says(const struct plan *plan, const char *path, bool (*test)(const char *ins
         const char *tree = *vec_at(&plan->git_trees, char *, i);
         const char *name = path + (tree[1] == '\0' ? 0 : strlen(tree));
 
-        while (is_at_or_below(path, tree) && *name == '/') {
+        while (path_is_within(path, tree) && *name == '/') {
             size_t length = strcspn(++name, "/");
 
             if (git_is_name(name, length) && test(name + length + (name[length] == '/'))) {
