@@ -117,6 +117,21 @@ loses_git(struct call *call, const struct move *move)
                            git_is_in(move->to.path)));
 }
 
+/* Whether what stands at `from` may stand at `to`. */
+static bool
+may_stand(struct call *call, struct resolved *from, const char *to)
+{
+    char text[PATH_MAX];
+    ssize_t n;
+
+    if (from->object >= 0 && S_ISLNK(from->stat.stx_mode)) {
+        n = readlinkat(from->object, "", text, sizeof text - 1);
+        text[n < 0 ? 0 : n] = '\0';
+        return n >= 0 && link_may_stand(call, to, text);
+    }
+    return !is_directory(from) || move_keeps_protection(call, from, to);
+}
+
 /* What is renamed or linked, on either side, carries no protected name away or in. */
 static bool
 carries_guards(struct call *call, struct move *move)
@@ -130,11 +145,26 @@ carries_guards(struct call *call, struct move *move)
             plan_guards_names(plan, move->to.path)) {
         return true;
     }
-    return plan->guard_patterns &&
-           ((is_directory(&move->from) &&
-                    !move_keeps_protection(call, &move->from, move->to.path)) ||
-                   ((move->flags & RENAME_EXCHANGE) != 0 && is_directory(&move->to) &&
-                           !move_keeps_protection(call, &move->to, move->from.path)));
+    return plan->guard_patterns && (!may_stand(call, &move->from, move->to.path) ||
+                                           ((move->flags & RENAME_EXCHANGE) != 0 &&
+                                                   !may_stand(call, &move->to, move->from.path)));
+}
+
+/* Whether what may not be read would get a name under which it may. */
+static bool
+shows(struct call *call, const struct resolved *from, const struct resolved *to)
+{
+    return from->object >= 0 && call_look(call, ABX_ACCESS_READ, from->path) != ABX_VERDICT_ALLOW &&
+           call_look(call, ABX_ACCESS_READ, to->path) == ABX_VERDICT_ALLOW;
+}
+
+/* What names decide about keeps them; a link is asked about (decide_source). */
+static bool
+shows_hidden(struct call *call, const struct move *move)
+{
+    return call->boundary->plan->read_patterns && !move->is_link &&
+           (shows(call, &move->from, &move->to) ||
+                   ((move->flags & RENAME_EXCHANGE) != 0 && shows(call, &move->to, &move->from)));
 }
 
 static enum course
@@ -341,6 +371,10 @@ move_on_behalf(struct call *call, struct move *move)
                 plan_guards_names(call->boundary->plan, move->from.path) ? &move->from : &move->to,
                 move, "boundary:protected-inside",
                 "a directory cannot be renamed while something protected is, or would be, in it");
+    }
+    if (shows_hidden(call, move)) {
+        return deny(call, &move->from, move, "boundary:hidden",
+                "what may not be read cannot get a name under which it may");
     }
     to_parent = resolve_host_parent(call, &move->to);
     if (to_parent < 0) {

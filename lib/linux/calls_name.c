@@ -112,18 +112,6 @@ make_node(int parent, const char *name, uint32_t mode)
     return mknodat(parent, name, mode, 0) == 0 ? 0 : -errno;
 }
 
-/* The text of a link, read once; NULL with *ret_error. Caller frees. */
-static char *
-read_target(struct call *call, const struct name_request *request, int *ret_error)
-{
-    AUTO(freep) char *target = malloc(PATH_MAX);
-    long length =
-            target == NULL ? -ENOMEM : call_read_text(call, request->target, target, PATH_MAX);
-
-    *ret_error = length < 0 ? (int)length : 0;
-    return length < 0 ? NULL : steal_ptr(&target);
-}
-
 static int
 perform(struct call *call, const struct name_request *request, int parent, const char *name)
 {
@@ -162,35 +150,24 @@ refuse_link(struct call *call, const struct resolved *resolved, const struct nam
     return call_fail(call, EACCES);
 }
 
-/* A link to a name beside it, which git protects in the same way: git tries whether links work. */
-static bool
-is_harmless_link(const struct plan *plan, const char *path, const char *target)
-{
-    AUTO(freep) char *parent = path_parent(path);
-    AUTO(freep) char *beside = parent == NULL ? NULL : path_join(parent, target);
-
-    return beside != NULL && strchr(target, '/') == NULL && strcmp(target, ".") != 0 &&
-           strcmp(target, "..") != 0 && plan_guards_git(plan, path) &&
-           plan_guards_git(plan, beside);
-}
-
 static enum call_result
 make_link(struct call *call, struct resolved *resolved, const struct name_request *request,
         int parent)
 {
-    const struct plan *plan = call->boundary->plan;
-    int error = 0;
-    AUTO(freep) char *target = read_target(call, request, &error);
+    AUTO(freep) char *text = malloc(PATH_MAX); /* read once: what is looked at is what is made */
+    long length = text == NULL ? -ENOMEM : call_read_text(call, request->target, text, PATH_MAX);
 
-    if (target == NULL) {
-        return call_fail(call, -error);
+    if (length == -ENOMEM) {
+        return call_starved(call, resolved->path, ABX_ACCESS_WRITE);
     }
-    if (plan_guards_names(plan, resolved->path) &&
-            !is_harmless_link(plan, resolved->path, target)) {
+    if (length < 0) {
+        return call_fail(call, (int)-length);
+    }
+    if (!link_may_stand(call, resolved->path, text)) {
         return refuse_link(call, resolved, request);
     }
-    return symlinkat(target, parent, resolved->name) == 0 ? call_return(call, 0)
-                                                          : call_fail(call, errno);
+    return symlinkat(text, parent, resolved->name) == 0 ? call_return(call, 0)
+                                                        : call_fail(call, errno);
 }
 
 static enum call_result

@@ -8,6 +8,8 @@
 /* Whether everything in the directory is as protected below `to` as where it is.  Blocks; workers
  * only. */
 bool move_keeps_protection(struct call *call, struct resolved *from, const char *to);
+/* Whether a symbolic link with this text may stand at `link`.  Blocks; workers only. */
+bool link_may_stand(struct call *call, const char *link, const char *text);
 /* rename and link. */
 enum call_result calls_move(struct call *call);
 /* A directory came to stand in a guarded one: what is in it may be written directly, if nothing in

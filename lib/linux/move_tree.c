@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,31 @@ struct tree {
     unsigned int names, depth;
 };
 
+/* The same verdicts: for writing, and where names decide about it for reading. */
+static bool
+is_alike(struct call *call, const char *from, const char *to)
+{
+    return call_look(call, ABX_ACCESS_WRITE, from) == call_look(call, ABX_ACCESS_WRITE, to) &&
+           (!call->boundary->plan->read_patterns ||
+                   call_look(call, ABX_ACCESS_READ, from) == call_look(call, ABX_ACCESS_READ, to));
+}
+
+/* A link leads from its new place. */
+static bool
+link_may_move(struct call *call, int directory, const struct dirent *entry, const char *to)
+{
+    char text[PATH_MAX];
+    ssize_t n = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN
+                        ? readlinkat(directory, entry->d_name, text, sizeof text - 1)
+                        : 0;
+
+    if (n <= 0) {
+        return n == 0 || errno == EINVAL; /* no link */
+    }
+    text[n] = '\0';
+    return link_may_stand(call, to, text);
+}
+
 static bool same_below(struct tree *tree, int directory, const char *from, const char *to);
 
 static bool
@@ -33,8 +59,8 @@ same_name(struct tree *tree, DIR *stream, const struct dirent *entry, const char
     int directory;
 
     if (old == NULL || new == NULL || ++tree->names > NAMES_MAX ||
-            call_look(tree->call, ABX_ACCESS_WRITE, old) !=
-                    call_look(tree->call, ABX_ACCESS_WRITE, new)) {
+            !is_alike(tree->call, old, new) ||
+            !link_may_move(tree->call, dirfd(stream), entry, new)) {
         return false;
     }
     if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) {

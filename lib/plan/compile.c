@@ -37,6 +37,7 @@ init_plan(struct plan *plan, const struct capabilities *capabilities)
         .git_roots = VEC(char *),
         .git_trees = VEC(char *),
         .git_inside = VEC(char *),
+        .patterns = VEC(char *),
         .exec_allowed = VEC(char *),
         .inputs = VEC(struct plan_input),
         .decoys = VEC(char *),
@@ -118,6 +119,26 @@ collect_anchors(struct compiler *compiler)
 }
 
 static abx_status
+copy_patterns(struct compiler *compiler)
+{
+    struct plan *plan = compiler->plan;
+    struct vec writes = VEC(const char *), reads = VEC(const char *);
+    abx_status r = policy_patterns(compiler->policy, ABX_ACCESS_WRITE, &writes, compiler->fail);
+
+    for (size_t i = 0; i < writes.count && r >= 0; i++) {
+        r = add_text(compiler, &plan->patterns, *vec_at(&writes, const char *, i));
+    }
+    if (r >= 0) {
+        r = policy_patterns(compiler->policy, ABX_ACCESS_READ, &reads, compiler->fail);
+    }
+    plan->guard_patterns = writes.count > 0;
+    plan->read_patterns = reads.count > 0;
+    vec_done(&writes);
+    vec_done(&reads);
+    return r;
+}
+
+static abx_status
 copy_settings(struct compiler *compiler)
 {
     const struct policy_settings *settings = compiler->settings;
@@ -128,8 +149,6 @@ copy_settings(struct compiler *compiler)
     plan->silent_reads = settings->silent_reads;
     plan->decide_exec = settings->exec_rules;
     plan->restrict_exec = settings->restricts_exec;
-    plan->guard_patterns = policy_has_patterns(compiler->policy, ABX_ACCESS_WRITE);
-    plan->read_patterns = policy_has_patterns(compiler->policy, ABX_ACCESS_READ);
     memcpy(plan->limits, settings->limits, sizeof plan->limits);
     plan->hostname = strdup("box");
     if (plan->hostname == NULL) {
@@ -348,9 +367,9 @@ abx_status
 plan_compile(abx_policy *resolved, const struct host_view *host,
         const struct capabilities *capabilities, struct plan *ret_plan, struct fail *fail)
 {
-    static abx_status (*const steps[])(struct compiler *) = { copy_settings, collect_anchors,
-        compile_privates, compile_places, compile_guards, copy_inputs, copy_exec, compile_needs,
-        compile_root };
+    static abx_status (*const steps[])(struct compiler *) = { copy_settings, copy_patterns,
+        collect_anchors, compile_privates, compile_places, compile_guards, copy_inputs, copy_exec,
+        compile_needs, compile_root };
     struct plan plan;
     struct compiler compiler = { .policy = resolved,
         .settings = policy_get_settings(resolved),

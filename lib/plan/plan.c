@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "policy/gitdir.h"
+#include "policy/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ plan_done(struct plan *plan)
     free_texts(&plan->git_roots);
     free_texts(&plan->git_trees);
     free_texts(&plan->git_inside);
+    free_texts(&plan->patterns);
     free_texts(&plan->exec_allowed);
     free_texts(&plan->decoys);
     free(plan->hostname);
@@ -194,6 +196,17 @@ plan_guards_names(const struct plan *plan, const char *directory)
     }
     return low < plan->guards.count &&
            path_is_below(*vec_at(&plan->guards, char *, low), directory);
+}
+
+bool
+plan_allows_link(const struct plan *plan, const char *link, const char *target)
+{
+    for (size_t i = 0; i < plan->patterns.count; i++) {
+        if (!path_match_follows(*vec_at(&plan->patterns, char *, i), link, target)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 const char *const plan_devices[] = { "/dev/full", "/dev/null", "/dev/ptmx", "/dev/random",

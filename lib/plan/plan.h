@@ -58,7 +58,8 @@ struct plan {
             git_trees; /* char *: below them every ".git" is one too, whenever it comes; sorted */
     struct vec git_inside; /* char *: those that stood there when the plan was made, as far as
                               looked */
-    bool guard_patterns; /* patterns apply to writes: every directory is guarded */
+    struct vec patterns; /* char *: those that deny or ask about writes */
+    bool guard_patterns; /* there are some: every directory is guarded */
     bool read_patterns; /* every open is decided by the broker */
     bool mask; /* denied reads are served by the mask; else covered by something empty */
     bool silent_reads;
@@ -96,6 +97,9 @@ bool plan_guards(const struct plan *plan, const char *directory);
 /* The same without patterns, which go with what is moved: for directories that take another name.
  */
 bool plan_guards_names(const struct plan *plan, const char *directory);
+/* Whether a symbolic link at `link` that leads to `target` (NULL: that is not known) shows nothing
+ * under a name that patterns protect, unless they protect it where it is, too. */
+bool plan_allows_link(const struct plan *plan, const char *link, const char *target);
 /* Whether git takes the path for something that is not free (policy/gitdir.h). */
 bool plan_guards_git_file(const struct plan *plan, const char *path);
 /* Whether a name that git takes for something not free could be below. */

@@ -74,8 +74,8 @@ policy_git_trees(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
     return add_literals(policy, RULE_GIT_TREE, ret_paths, fail);
 }
 
-bool
-policy_has_patterns(abx_policy *policy, uint32_t access)
+abx_status
+policy_patterns(abx_policy *policy, uint32_t access, struct vec *ret_patterns, struct fail *fail)
 {
     for (size_t i = 0; i < policy->layers.count; i++) {
         const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
@@ -85,11 +85,16 @@ policy_has_patterns(abx_policy *policy, uint32_t access)
 
             if (rule->kind == ABX_REQUEST_PATH && rule->access == access && rule->matcher != NULL &&
                     rule->verdict != ABX_VERDICT_ALLOW) {
-                return true;
+                const char **slot = vec_add(ret_patterns);
+
+                if (slot == NULL) {
+                    return fail_nomem(fail);
+                }
+                *slot = rule->pattern;
             }
         }
     }
-    return false;
+    return ABX_OK;
 }
 
 /* Whether a sorted list has a path strictly below `directory`. */

@@ -468,3 +468,57 @@ path_pattern_reaches(const struct path_pattern *pattern, const struct path_split
         alive[0] = false;
     }
 }
+
+/* alive[i]: the path can be what parts before i stand for; alive[n]: it, or one above, matches. */
+static void
+consume(const struct path_pattern *pattern, const struct path_split *path, bool *alive)
+{
+    const uint32_t n = pattern->n;
+
+    alive[0] = true;
+    for (uint32_t depth = 0;; depth++) {
+        for (uint32_t i = 0; i < n; i++) {
+            alive[i + 1] = alive[i + 1] || (alive[i] && pattern->parts[i].kind == PART_DOUBLE);
+        }
+        if (path == NULL || depth == path->n) {
+            return;
+        }
+        for (uint32_t i = n; i-- > 0;) {
+            bool is_double = pattern->parts[i].kind == PART_DOUBLE;
+            bool steps = alive[i] && !is_double && part_matches(&pattern->parts[i], path, depth);
+
+            alive[i + 1] =
+                    steps ||
+                    (alive[i + 1] && (i + 1 == n || pattern->parts[i + 1].kind == PART_DOUBLE));
+        }
+        alive[0] = alive[0] && n > 0 && pattern->parts[0].kind == PART_DOUBLE;
+    }
+}
+
+bool
+path_pattern_follows(const struct path_pattern *pattern, const struct path_split *link,
+        const struct path_split *target)
+{
+    bool below_link[PATTERN_MAX + 1] = { false }, below_target[PATTERN_MAX + 1] = { false };
+
+    consume(pattern, link, below_link);
+    consume(pattern, target, below_target);
+    for (uint32_t i = 0; i <= pattern->n && !below_target[pattern->n]; i++) {
+        if (below_link[i] && !below_target[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+path_match_follows(const char *pattern, const char *link, const char *target)
+{
+    struct fail fail;
+    struct path_split at, to;
+    AUTO(path_pattern_freep) struct path_pattern *compiled = path_pattern_new(pattern, &fail);
+
+    return compiled != NULL && path_split(link, &at) &&
+           (target == NULL || path_split(target, &to)) &&
+           path_pattern_follows(compiled, &at, target == NULL ? NULL : &to);
+}

@@ -54,6 +54,10 @@ char *path_pattern_literal(const struct path_pattern *pattern);
 int path_pattern_match(const struct path_pattern *pattern, const struct path_split *path);
 /* Whether some path strictly below `directory`, existing or not, could be matched. */
 bool path_pattern_reaches(const struct path_pattern *pattern, const struct path_split *directory);
+/* Whether each name below `link` that the pattern could match is matched below `target` too
+ * (NULL: wherever that is). */
+bool path_pattern_follows(const struct path_pattern *pattern, const struct path_split *link,
+        const struct path_split *target);
 /* `text` so that it stands for itself inside a pattern; caller frees. */
 char *path_pattern_quote(const char *text);
 

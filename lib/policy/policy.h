@@ -46,9 +46,13 @@ abx_status policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail
 abx_status policy_git_roots(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
 /* Directories below which every ".git" is one too, whenever it comes; sorted, unique. */
 abx_status policy_git_trees(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
-/* Whether a rule for this access (one ABX_ACCESS_* bit) with a deny or ask verdict has a pattern.
- */
-bool policy_has_patterns(abx_policy *policy, uint32_t access);
+/* The patterns (const char *, borrowed) of rules for this access (one ABX_ACCESS_* bit) with a deny
+ * or ask verdict. */
+abx_status policy_patterns(
+        abx_policy *policy, uint32_t access, struct vec *ret_patterns, struct fail *fail);
+/* Whether each name below a symbolic link at `link` that the pattern could match is matched below
+ * `target`, where it leads, too (NULL: wherever that is).  False if memory runs out. */
+bool path_match_follows(const char *pattern, const char *link, const char *target);
 /* Whether a name that exists or not, anywhere below `directory`, could have another write verdict
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
 bool policy_guards(abx_policy *policy, const char *directory);

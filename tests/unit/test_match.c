@@ -92,6 +92,36 @@ START_TEST(a_pattern_reaches_below_where_some_name_could_match)
 }
 END_TEST
 
+static const struct follow_case {
+    const char *name, *pattern, *link, *target;
+    bool follows;
+} follow_cases[] = {
+    { "what counts everywhere", "/**/*.pem", "/w/a", "/x/y", true },
+    { "wherever that is", "/**/*.pem", "/w/a", NULL, true },
+    { "a directory of the pattern", "/**/secrets/*.pem", "/w/secrets", "/w/other", false },
+    { "from one such to another", "/**/secrets/*.pem", "/w/secrets", "/x/secrets", true },
+    { "another name for it", "/**/secrets/*.pem", "/w/other", "/w/secrets", true },
+    { "the way to a fixed one", "/w/src/deep/*.key", "/w/src", "/w/other", false },
+    { "its last directory", "/w/src/deep/*.key", "/w/src/deep", "/w/src", false },
+    { "beside it", "/w/src/deep/*.key", "/w/src/a", "/w/src/deep", true },
+    { "a file that would match", "/w/src/deep/*.key", "/w/src/deep/x", "/w/y", true },
+    { "inside a tree", "/w/**/*.key", "/w/a", "/w/b/c", true },
+    { "out of a tree", "/w/**/*.key", "/w/a", "/v", false },
+    { "out of a tree to somewhere", "/w/**/*.key", "/w/a", NULL, false },
+    { "another tree", "/w/**/*.key", "/v/a", NULL, true },
+    { "to what is protected whole", "/w/*/key/x", "/w/a", "/w/b/key/x", true },
+    { "two double stars", "/**/a/**/b", "/w/a/c", "/w/d", false },
+    { "two double stars, both behind the first", "/**/a/**/b", "/w/a/c", "/v/a", true },
+};
+
+START_TEST(what_a_link_leads_to_is_protected_like_the_link)
+{
+    const struct follow_case *c = &follow_cases[_i];
+
+    ck_assert_msg(path_match_follows(c->pattern, c->link, c->target) == c->follows, "%s", c->name);
+}
+END_TEST
+
 START_TEST(only_active_wildcards_make_a_pattern)
 {
     ck_assert(path_pattern_is_literal("/w/a"));
@@ -178,6 +208,8 @@ make_suite(void)
             tcase, a_pattern_matches_as_many_components_as_it_can, 0, N_ELEMENTS(match_cases));
     tcase_add_loop_test(
             tcase, a_pattern_reaches_below_where_some_name_could_match, 0, N_ELEMENTS(reach_cases));
+    tcase_add_loop_test(
+            tcase, what_a_link_leads_to_is_protected_like_the_link, 0, N_ELEMENTS(follow_cases));
     tcase_add_test(tcase, only_active_wildcards_make_a_pattern);
     tcase_add_loop_test(tcase, a_path_has_one_spelling, 0, N_ELEMENTS(normal_cases));
     tcase_add_test(tcase, no_pattern_takes_more_than_its_length_times_the_paths);

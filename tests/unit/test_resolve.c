@@ -471,9 +471,14 @@ START_TEST(patterns_are_known_by_access)
 {
     AUTO(abx_policy_unrefp) abx_policy *policy = policy_of("read.allow: /; write.deny: /w/*");
 
-    ck_assert(policy_has_patterns(policy, ABX_ACCESS_WRITE));
-    ck_assert(!policy_has_patterns(policy, ABX_ACCESS_READ));
-    ck_assert(!policy_has_patterns(policy, ABX_ACCESS_EXEC));
+    for (uint32_t access = ABX_ACCESS_READ; access <= ABX_ACCESS_EXEC; access <<= 1) {
+        struct fail fail = { 0 };
+        struct vec patterns = VEC(const char *);
+
+        ck_assert_int_eq(policy_patterns(policy, access, &patterns, &fail), ABX_OK);
+        ck_assert((patterns.count > 0) == (access == ABX_ACCESS_WRITE));
+        vec_done(&patterns);
+    }
 }
 END_TEST
 
