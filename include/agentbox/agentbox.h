@@ -146,7 +146,7 @@ ABX_API abx_status abx_policy_builder_limit(
 /* Says why the rule added last is there and what to do instead; both reach the denial. */
 ABX_API abx_status abx_policy_builder_explain(
         abx_policy_builder *builder, const char *reason, const char *alternative);
-/* The only way to weaken the boundary; `reason` must not be empty and is put in the audit log. */
+/* The only way to weaken the boundary; `reason` must not be empty and stays in the policy. */
 ABX_API abx_status abx_policy_builder_weaken(
         abx_policy_builder *builder, uint32_t what, const char *reason);
 /* Name of the document that is merged next, such as its file name: it is in errors, and the first one is
@@ -164,7 +164,7 @@ ABX_API abx_status abx_policy_to_json(abx_policy *policy, char **ret_json, size_
 /* What both allow: an organisation's ceiling over a user's policy.  Never wider than either. */
 ABX_API abx_status abx_policy_intersect(
         abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, abx_error **reterr);
-/* The boundary in words, for a model's tool description ("text", "markdown" or "json"). */
+/* The boundary in words, for a model's tool description ("text", which NULL means, "markdown" or "json"). */
 ABX_API abx_status abx_policy_describe(
         abx_policy *policy, const char *format, char **ret_text, size_t *ret_length);
 ABX_API const char *abx_policy_get_digest(abx_policy *policy); /* SHA-256, hex */
@@ -176,7 +176,7 @@ enum abx_request_values {
     ABX_REQUEST_PATH = 1,       /* target: absolute path; access */
     ABX_REQUEST_CONNECT = 2,    /* target: host name or address; port */
     ABX_REQUEST_HTTP = 3,       /* target: URL; verb: method */
-    ABX_REQUEST_EXEC = 4,       /* target: absolute path; verb: argv joined by NUL is not parsed */
+    ABX_REQUEST_EXEC = 4,       /* target: absolute path */
     ABX_REQUEST_LISTEN = 5,     /* port */
     ABX_REQUEST_SOCKET = 6,     /* target: unix socket path, or "@name" */
     ABX_REQUEST_ACTION = 7,     /* target: action name; verb: arguments as JSON */
@@ -215,10 +215,10 @@ ABX_API uint64_t abx_box_get_id(abx_box *box);
 /* JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both
  * spellings, digest of the policy. */
 ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
-/* A grant adds exactly one request for a while: a path and one access, or a host and port.  A target that
- * ends in a slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
+/* A grant adds exactly one request for a while: a path and one access.  A target that ends in a
+ * slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
  * unlimited.  It lifts what the policy asks about or has no rule for, never what a rule denies:
- * that is ABX_ERR_DENIED. */
+ * that is ABX_ERR_DENIED, and below a target with two stars it stays denied. */
 ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms,
         uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
 /* After it returns nothing new is done under that grant.  ABX_ERR_STATE: there is none. */

@@ -4,8 +4,6 @@
 #include "api/door.h"
 #include "supervise/process.h"
 
-#define REQUEST_V1 32u
-
 abx_status
 abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_box **ret_box,
         abx_error **reterr)
@@ -30,23 +28,13 @@ abx_box_get_id(abx_box *box)
     return box == NULL ? 0 : box->id;
 }
 
-static abx_status
-give(char *text, char **ret_text)
-{
-    if (text == NULL) {
-        return ABX_ERR_NOMEM;
-    }
-    *ret_text = text;
-    return ABX_OK;
-}
-
 abx_status
 abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length)
 {
     if (box == NULL || ret_json == NULL) {
         return ABX_ERR_INVALID;
     }
-    return give(box_receipt(box, ret_length), ret_json);
+    return door_text(box_receipt(box, ret_length), ret_json);
 }
 
 static abx_status
@@ -97,7 +85,7 @@ abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length)
     if (box == NULL || ret_json == NULL) {
         return ABX_ERR_INVALID;
     }
-    return give(box_grants(box, ret_length), ret_json);
+    return door_text(box_grants(box, ret_length), ret_json);
 }
 
 abx_status

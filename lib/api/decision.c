@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The public face of decisions: argument checks, then one call down.  Pure, any thread. */
+#include "api/door.h"
 #include "base/str.h"
 #include "policy/explain.h"
 #include "policy/rules.h"
@@ -11,22 +12,14 @@
 static abx_status
 read_request(const abx_request *request, abx_request *ret_request)
 {
-    size_t known;
+    struct fail fail;
 
     if (request == NULL) {
         return ABX_ERR_INVALID;
     }
-    if (request->size < offsetof(abx_request, target)) {
-        return ABX_ERR_ABI;
+    if (struct_in(ret_request, sizeof *ret_request, REQUEST_V1, request, &fail) < 0) {
+        return fail.status;
     }
-    known = request->size < sizeof *ret_request ? request->size : sizeof *ret_request;
-    for (size_t i = known; i < request->size; i++) {
-        if (((const char *)request)[i] != 0) {
-            return ABX_ERR_ABI;
-        }
-    }
-    memset(ret_request, 0, sizeof *ret_request);
-    memcpy(ret_request, request, known);
     return policy_request_is_valid(ret_request) ? ABX_OK : ABX_ERR_INVALID;
 }
 
@@ -63,8 +56,6 @@ abx_policy_explain(
     struct str out = { 0 };
     abx_request own;
     abx_status r = read_request(request, &own);
-    size_t length = 0;
-    char *json;
 
     if (policy == NULL || ret_json == NULL) {
         return ABX_ERR_INVALID;
@@ -73,15 +64,7 @@ abx_policy_explain(
         return r;
     }
     policy_explain(policy, &own, &out);
-    json = str_steal(&out, &length);
-    if (json == NULL) {
-        return ABX_ERR_NOMEM;
-    }
-    *ret_json = json;
-    if (ret_length != NULL) {
-        *ret_length = length;
-    }
-    return ABX_OK;
+    return door_text(str_steal(&out, ret_length), ret_json);
 }
 
 abx_status

@@ -65,3 +65,13 @@ door_out(struct fail *fail, uint32_t documented, abx_error **reterr)
     fail->status = status_filter(fail->status, documented);
     return fail_out(fail, reterr);
 }
+
+abx_status
+door_text(char *text, char **ret_text)
+{
+    if (text == NULL) {
+        return ABX_ERR_NOMEM;
+    }
+    *ret_text = text;
+    return ABX_OK;
+}

@@ -18,6 +18,7 @@ abx_status struct_out(
         void *dst, size_t v1_size, const void *src, size_t src_size, struct fail *fail);
 
 #define SPAWN_OPTIONS_V1 88u
+#define REQUEST_V1 32u
 
 /* Sets of documented statuses. */
 enum {
@@ -37,5 +38,8 @@ enum {
 abx_status status_filter(abx_status status, uint32_t documented);
 /* The same for a failure with its reason; writes *reterr. */
 abx_status door_out(struct fail *fail, uint32_t documented, abx_error **reterr);
+
+/* Hands a made text out; NULL is ABX_ERR_NOMEM. */
+abx_status door_text(char *text, char **ret_text);
 
 #endif

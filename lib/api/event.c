@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event/event.h"
 
+#include "api/door.h"
+
 uint32_t
 abx_event_get_type(abx_event *event)
 {
@@ -23,18 +25,12 @@ abx_status
 abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length)
 {
     struct str out = { 0 };
-    char *json;
 
     if (event == NULL || ret_json == NULL) {
         return ABX_ERR_INVALID;
     }
     event_json(&out, event, 0);
-    json = str_steal(&out, ret_length);
-    if (json == NULL) {
-        return ABX_ERR_NOMEM;
-    }
-    *ret_json = json;
-    return ABX_OK;
+    return door_text(str_steal(&out, ret_length), ret_json);
 }
 
 abx_event *

@@ -3,6 +3,7 @@
  * one call down.  A setter that fails poisons its builder; build hands out that first failure. */
 #include "policy/builder.h"
 
+#include "api/door.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -339,21 +340,10 @@ abx_policy_from_json(const char *json, size_t length, abx_policy **ret_policy, a
 abx_status
 abx_policy_to_json(abx_policy *policy, char **ret_json, size_t *ret_length)
 {
-    size_t length;
-    char *json;
-
     if (policy == NULL || ret_json == NULL) {
         return ABX_ERR_INVALID;
     }
-    json = emit_policy(policy, &length);
-    if (json == NULL) {
-        return ABX_ERR_NOMEM;
-    }
-    *ret_json = json;
-    if (ret_length != NULL) {
-        *ret_length = length;
-    }
-    return ABX_OK;
+    return door_text(emit_policy(policy, ret_length), ret_json);
 }
 
 abx_status

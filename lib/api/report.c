@@ -50,17 +50,10 @@ abx_report_get_string(abx_report *report, size_t row, const char *column)
 abx_status
 abx_report_to_json(abx_report *report, char **ret_json, size_t *ret_length)
 {
-    char *json;
-
     if (report == NULL || ret_json == NULL) {
         return ABX_ERR_INVALID;
     }
-    json = report_json(report, ret_length);
-    if (json == NULL) {
-        return ABX_ERR_NOMEM;
-    }
-    *ret_json = json;
-    return ABX_OK;
+    return door_text(report_json(report, ret_length), ret_json);
 }
 
 abx_report *

@@ -286,7 +286,6 @@ boundary_new(const struct box_setup *setup)
         .plan = setup->plan,
         .loop = setup->loop,
         .broker = setup->broker,
-        .init_pidfd = -1,
         .root = -1,
         .host_root = -1,
         .own = own,
@@ -425,7 +424,6 @@ start(struct boundary *boundary, const char *init_path, int *ret_other, struct f
         return r;
     }
     boundary->init_pid = own->init.pid;
-    boundary->init_pidfd = own->init.pidfd;
     *ret_other = steal_fd(&other);
     return ABX_OK;
 }

@@ -17,7 +17,6 @@ struct boundary {
     struct loop *loop;
     const struct broker *broker;
     int32_t init_pid; /* as the host sees it */
-    int init_pidfd;
     int root; /* O_PATH of the box's root directory */
     int host_root; /* O_PATH of the host's "/" */
     struct mask *mask; /* NULL without masks */

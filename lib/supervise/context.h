@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 /* Lock order: context, box, process, queue.  No lock is held across a call of the backend or
- * anything else that can block. */
+ * anything else that can block; but for `starting`. */
 struct abx_context {
     atomic_uint references;
     const struct backend *backend;

@@ -518,7 +518,6 @@ set_up(void)
     boundary = (struct boundary){ .plan = &plan,
         .loop = loop,
         .broker = &broker,
-        .init_pidfd = -1,
         .root = -1,
         .host_root = open("/", O_PATH | O_CLOEXEC) };
     boundary.init_pid = box;
