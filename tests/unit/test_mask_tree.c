@@ -109,6 +109,13 @@ make_plan(struct plan *plan, const struct tree_case *c)
     }
 }
 
+static void
+done(struct plan *plan, struct mask_tree *tree)
+{
+    mask_tree_done(tree);
+    plan_done(plan);
+}
+
 static char *
 dump(const struct mask_tree *tree)
 {
@@ -137,6 +144,8 @@ START_TEST(the_tree_of_a_plan)
     text = dump(&tree);
     ck_assert_msg(strcmp(text, c->tree) == 0, "%s:\n%s", c->name, text);
     ck_assert_msg(mask_needed(&plan) == (strstr(text, " top") != NULL), "%s", c->name);
+    free(text);
+    done(&plan, &tree);
 }
 END_TEST
 
@@ -165,6 +174,7 @@ START_TEST(each_top_has_an_entry_and_an_entry_finds_its_node)
     ck_assert_uint_eq(mask_tree_top(&tree, &plan, ".."), SIZE_MAX);
     ck_assert_uint_eq(mask_tree_top(&tree, &plan, "99999999999999999999"), SIZE_MAX);
     ck_assert_uint_eq(mask_tree_top(&tree, &plan, "0x"), SIZE_MAX);
+    done(&plan, &tree);
 }
 END_TEST
 
@@ -187,6 +197,7 @@ START_TEST(children_are_direct_ones_only)
     ck_assert(!mask_tree_is_child(&tree, top, grandchild));
     ck_assert(!mask_tree_is_child(&tree, top, top));
     ck_assert(!mask_tree_is_child(&tree, child, mask_tree_find(&tree, "/ab")));
+    done(&plan, &tree);
 }
 END_TEST
 
