@@ -218,7 +218,8 @@ ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_le
 /* A grant adds exactly one request for a while: a path and one access.  A target that ends in a
  * slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
  * unlimited.  It lifts what the policy asks about or has no rule for, never what a rule denies:
- * that is ABX_ERR_DENIED, and below a target with two stars it stays denied. */
+ * that is ABX_ERR_DENIED, and below a target with two stars it stays denied.  Given and taken back,
+ * it is a NOTICE of layer APPROVAL with the rule "grant:N". */
 ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms,
         uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
 /* After it returns nothing new is done under that grant.  ABX_ERR_STATE: there is none. */
@@ -301,7 +302,7 @@ enum abx_event_values {
     ABX_EVENT_EXITED = 5,
     ABX_EVENT_DROPPED = 6,
     ABX_EVENT_LOG = 7,
-    ABX_EVENT_NOTICE = 8 /* allowed, and worth knowing: a port opened, a set-uid program run without its bit */
+    ABX_EVENT_NOTICE = 8 /* allowed, and worth knowing: a port opened, a grant given or taken back, a set-uid program */
 };
 enum abx_retry_values { /* how a grant takes effect */
     ABX_RETRY_NONE = 0,  /* no grant can help */

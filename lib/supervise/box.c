@@ -7,6 +7,7 @@
 #include "supervise/approvals.h"
 #include "supervise/canary.h"
 #include "supervise/capture.h"
+#include "supervise/telling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -391,12 +392,20 @@ box_keep_capture(abx_box *box, struct capture *capture)
 abx_status
 box_revoke(abx_box *box, uint64_t grant)
 {
-    bool removed;
+    struct grant taken;
+    bool is_there;
 
     pthread_mutex_lock(&box->lock);
-    removed = grants_remove(&box->grants, grant);
+    is_there = grants_take(&box->grants, grant, &taken);
+    if (is_there) {
+        tell_grant(box, &taken, "revoke", "the host took a grant back");
+    }
     pthread_mutex_unlock(&box->lock);
-    return removed ? ABX_OK : ABX_ERR_STATE;
+    if (!is_there) {
+        return ABX_ERR_STATE;
+    }
+    grant_done(&taken);
+    return ABX_OK;
 }
 
 char *

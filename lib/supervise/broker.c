@@ -203,6 +203,9 @@ box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t
     grant.uses = uses;
     pthread_mutex_lock(&box->lock);
     added = grants_add(&box->grants, &grant);
+    if (added) {
+        tell_grant(box, &grant, "grant", "the host gave a grant");
+    }
     pthread_mutex_unlock(&box->lock);
     if (!added) {
         return fail_nomem(fail);

@@ -3,6 +3,7 @@
  * or exit codes; bounded; names that programs chose are escaped, quoted and cut. */
 #include "supervise/process.h"
 
+#include "base/mem.h"
 #include "event/names.h"
 
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define TEXT_MAX 300 /* bytes of one name or reason in the text form */
+#define TARGETS_MAX 3 /* of one rule, program and access */
 
 static void
 add_cut(struct str *out, const char *text)
@@ -40,10 +42,75 @@ add_quoted(struct str *out, const char *before, const char *text)
     }
 }
 
+/* The same for another target: one line says it for all. */
+static bool
+is_alike(abx_event *a, abx_event *b)
+{
+    static const uint32_t numbers[] = { ABX_FIELD_REQUEST, ABX_FIELD_ACCESS, ABX_FIELD_LAYER,
+        ABX_FIELD_PORT };
+    static const uint32_t texts[] = { ABX_FIELD_PROGRAM, ABX_FIELD_RULE, ABX_FIELD_SOURCE,
+        ABX_FIELD_REASON, ABX_FIELD_ALTERNATIVE };
+
+    if (a->type != b->type) {
+        return false;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(numbers); i++) {
+        if (event_number(a, numbers[i]) != event_number(b, numbers[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
+        const char *left = event_text(a, texts[i]), *right = event_text(b, texts[i]);
+
+        if ((left == NULL) != (right == NULL) || (left != NULL && strcmp(left, right) != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether an earlier one has the line. */
+static bool
+is_told(const abx_process *process, size_t n, abx_event *event)
+{
+    uint64_t times;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_alike(denials_get(&process->denials, i, &times), event)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Further targets of what entry `first` says; all attempts are added to *times. */
+static void
+add_targets(struct str *out, const abx_process *process, size_t first, uint64_t *times)
+{
+    uint64_t unused, more;
+    abx_event *event, *alike = denials_get(&process->denials, first, &unused);
+    unsigned int n = 1;
+
+    for (size_t i = first + 1; (event = denials_get(&process->denials, i, &more)) != NULL; i++) {
+        if (!is_alike(event, alike)) {
+            continue;
+        }
+        *times += more;
+        if (n++ < TARGETS_MAX) {
+            add_quoted(out, ", ", event_text(event, ABX_FIELD_TARGET));
+        }
+    }
+    if (n > TARGETS_MAX) {
+        str_printf(out, " and %u more", n - TARGETS_MAX);
+    }
+}
+
 /* "write '/w/lock' by '/usr/bin/sh'" */
 static void
-add_what(struct str *out, abx_event *event)
+add_what(struct str *out, const abx_process *process, size_t i, uint64_t *times)
 {
+    uint64_t unused;
+    abx_event *event = denials_get(&process->denials, i, &unused);
     const char *access = name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS));
     const char *request = name_of_request((uint32_t)event_number(event, ABX_FIELD_REQUEST));
     int64_t port = event_number(event, ABX_FIELD_PORT);
@@ -55,17 +122,20 @@ add_what(struct str *out, abx_event *event)
     }
     add_quoted(out, " (asked for as ", event_text(event, ABX_FIELD_ASKED));
     str_add(out, event_text(event, ABX_FIELD_ASKED) == NULL ? "" : ")");
+    add_targets(out, process, i, times);
     add_quoted(out, " by ", event_text(event, ABX_FIELD_PROGRAM));
 }
 
 static void
-add_denial(struct str *out, abx_event *event, uint64_t times)
+add_denial(struct str *out, const abx_process *process, size_t i)
 {
+    uint64_t times;
+    abx_event *event = denials_get(&process->denials, i, &times);
     const char *reason = event_text(event, ABX_FIELD_REASON);
     const char *alternative = event_text(event, ABX_FIELD_ALTERNATIVE);
 
     str_add(out, "- ");
-    add_what(out, event);
+    add_what(out, process, i, &times);
     str_add(out, event_number(event, ABX_FIELD_LAYER) == ABX_LAYER_APPROVAL ? ": refused when asked"
                                                                             : ": denied");
     add_quoted(out, " by rule ", event_text(event, ABX_FIELD_RULE));
@@ -136,8 +206,8 @@ explain_text(struct str *out, const abx_process *process)
             "The sandbox stopped what follows. It is policy, not a fault of the command: trying "
             "the same again will not help.\n");
     for (size_t i = 0; (event = denials_get(&process->denials, i, &times)) != NULL; i++) {
-        if (event->type == ABX_EVENT_DENIAL) {
-            add_denial(out, event, times);
+        if (event->type == ABX_EVENT_DENIAL && !is_told(process, i, event)) {
+            add_denial(out, process, i);
         }
     }
     if (more > 0) {

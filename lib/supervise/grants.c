@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
+void
 grant_done(struct grant *grant)
 {
     free(grant->target);
@@ -50,14 +50,14 @@ grants_add(struct vec *grants, const struct grant *grant)
 }
 
 bool
-grants_remove(struct vec *grants, uint64_t id)
+grants_take(struct vec *grants, uint64_t id, struct grant *ret_grant)
 {
     remove_expired(grants);
     for (size_t i = 0; i < grants->count; i++) {
         struct grant *grant = vec_at(grants, struct grant, i);
 
         if (grant->id == id) {
-            grant_done(grant);
+            *ret_grant = *grant;
             vec_remove(grants, i);
             return true;
         }

@@ -25,7 +25,9 @@ struct grant {
 
 /* Takes the strings on success.  False: no memory, or too many. */
 bool grants_add(struct vec *grants, const struct grant *grant);
-bool grants_remove(struct vec *grants, uint64_t id);
+/* Takes it out; the caller frees it (grant_done).  False: there is none. */
+bool grants_take(struct vec *grants, uint64_t id, struct grant *ret_grant);
+void grant_done(struct grant *grant);
 void grants_end_command(struct vec *grants, uint64_t command);
 void grants_done(struct vec *grants);
 /* Whether a grant covers this; uses one up. */

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 uint32_t
@@ -69,6 +71,30 @@ tell_act(struct event_draft *draft, const struct subject *subject, const struct 
     draft_text(draft, ABX_FIELD_REASON, grounds->reason);
     draft_text(draft, ABX_FIELD_ALTERNATIVE, grounds->alternative);
     draft_number(draft, ABX_FIELD_RETRY, grounds->retry);
+}
+
+void
+tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason)
+{
+    struct subject subject = { .command = grant->command };
+    struct act act = {
+        .request = grant->request,
+        .access = grant->access,
+        .port = grant->port,
+        .target = grant->target,
+        .verb = verb,
+        .content = -1,
+    };
+    struct grounds grounds = { .layer = ABX_LAYER_APPROVAL, .reason = reason };
+    char rule[32];
+    struct event_draft draft;
+
+    snprintf(rule, sizeof rule, "grant:%" PRIu64, grant->id);
+    grounds.rule = rule;
+    grounds.source = grant->approver;
+    tell_begin(&draft, box, ABX_EVENT_NOTICE, grant->command, NULL);
+    tell_act(&draft, &subject, &act, &grounds);
+    queue_push(&box->context->queue, event_new(&draft), &box->sequence);
 }
 
 void

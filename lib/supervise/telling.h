@@ -18,6 +18,8 @@ void tell_begin(struct event_draft *draft, abx_box *box, uint32_t type, uint64_t
         const char *label);
 void tell_act(struct event_draft *draft, const struct subject *subject, const struct act *act,
         const struct grounds *grounds);
+/* A notice of a grant that the host gave or took back. */
+void tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason);
 /* A denial or a notice, `times` equal attempts of it.  `process` may be NULL. */
 void tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times);

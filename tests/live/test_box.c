@@ -347,6 +347,31 @@ START_TEST(an_answer_for_the_command_is_asked_once)
 }
 END_TEST
 
+/* Given and taken back, a grant is a notice each time. */
+static void
+expect_notices_of_grant(uint64_t grant, const char *target)
+{
+    static const char *const verbs[] = { "grant", "revoke" };
+    char rule[32];
+    size_t n = 0;
+
+    snprintf(rule, sizeof rule, "grant:%llu", (unsigned long long)grant);
+    abxtest_take_events(&test);
+    for (size_t i = 0; i < test.n_events; i++) {
+        abx_event *event = test.events[i];
+
+        if (abx_event_get_type(event) != ABX_EVENT_NOTICE) {
+            continue;
+        }
+        ck_assert_uint_lt(n, 2);
+        ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_VERB), verbs[n++]);
+        ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), rule);
+        ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_SOURCE), "pat");
+        ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_TARGET), target);
+    }
+    ck_assert_uint_eq(n, 2);
+}
+
 START_TEST(a_grant_made_beforehand_needs_no_question)
 {
     abx_request pattern = {
@@ -362,6 +387,8 @@ START_TEST(a_grant_made_beforehand_needs_no_question)
     ck_assert_int_eq(result.exit.code, 0);
     expect_content("ask", "one\n");
     ck_assert_int_eq(abx_box_revoke(test.box, grant), ABX_OK);
+    ck_assert_int_eq(abx_box_revoke(test.box, grant), ABX_ERR_STATE);
+    expect_notices_of_grant(grant, pattern.target);
     pattern.target = abxtest_path(&test, "lock");
     ck_assert_int_eq(abx_box_grant(test.box, &pattern, 0, 0, "pat", &grant, NULL), ABX_ERR_DENIED);
 }

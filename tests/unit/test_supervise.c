@@ -309,6 +309,33 @@ START_TEST(explain_is_made_from_events_and_empty_without_them)
 }
 END_TEST
 
+START_TEST(equal_denials_of_many_targets_are_one_line_for_a_model)
+{
+    static const char *const targets[] = { "/secret/a", "/secret/b", "/secret/c", "/secret/d",
+        "/secret/e", "/secret/a" };
+    abx_process *process = spawn(NULL);
+    uint64_t id = abx_process_get_id(process);
+    char *text;
+    size_t length;
+
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        fake_try(id, ABX_ACCESS_READ, targets[i], NULL);
+    }
+    fake_exit(id, ABX_EXIT_CODE, 0, false);
+    ck_assert_int_eq(abx_process_explain(process, "text", &text, &length), ABX_OK);
+    ck_assert_msg(strstr(text, "- read '/secret/a', '/secret/b', '/secret/c' and 2 more by "
+                               "'/usr/bin/fake': denied by rule '/filesystem/read/deny/0'") != NULL,
+            "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, ", 6 times. Reason: keep out."));
+    ck_assert_ptr_null(strstr(text, "/secret/e"));
+    abx_free(text);
+    ck_assert_int_eq(abx_process_explain(process, "json", &text, &length), ABX_OK);
+    ck_assert_ptr_nonnull(strstr(text, "/secret/e"));
+    abx_free(text);
+    abx_process_unref(process);
+}
+END_TEST
+
 /* ---- approvals ---- */
 START_TEST(a_held_call_is_answered_once)
 {
@@ -921,6 +948,7 @@ make_suite(void)
     tcase_add_test(tcase, a_refused_system_call_is_told_with_its_name);
     tcase_add_test(tcase, background_processes_keep_their_label);
     tcase_add_test(tcase, explain_is_made_from_events_and_empty_without_them);
+    tcase_add_test(tcase, equal_denials_of_many_targets_are_one_line_for_a_model);
 
     tcase = new_case(suite, "approvals");
     tcase_add_test(tcase, a_held_call_is_answered_once);
