@@ -221,6 +221,8 @@ static bool
 use_grant(struct call *call, const struct act *act, int object, int directory,
         abx_verdict *ret_verdict)
 {
+    struct stat stat;
+
     for (uint32_t i = 0; i < call->n_grants; i++) {
         const struct call_grant *grant = &call->grants[i];
 
@@ -230,8 +232,14 @@ use_grant(struct call *call, const struct act *act, int object, int directory,
         }
         *ret_verdict = ABX_VERDICT_ALLOW;
         if (!is_as_asked(grant, object, directory)) {
-            call_report(call, ABX_EVENT_DENIAL, act, "boundary:changed",
-                    "another object stands there than when it was asked about", NULL);
+            const bool is_hidden = object >= 0 && fstat(object, &stat) != 0;
+
+            call_report(call, ABX_EVENT_DENIAL, act,
+                    is_hidden ? "boundary:masked" : "boundary:changed",
+                    is_hidden ? "what may not be read at all times cannot be written"
+                              : "another object stands there than when it was asked about",
+                    is_hidden ? "let the policy allow reading it, and ask about writing only"
+                              : NULL);
             *ret_verdict = ABX_VERDICT_DENY;
         }
         return true;

@@ -53,14 +53,37 @@ course_decide(struct call *call, struct resolved *resolved, uint32_t access, con
     }
 }
 
+/* Allowed or granted, but its reads are not: the box has nothing there that could be written. */
+static enum call_result
+fail_masked(struct call *call, struct resolved *resolved, const char *verb)
+{
+    const struct place *place = plan_place_of(call->boundary->plan, resolved->path);
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = resolved->path,
+        .verb = verb,
+        .content = -1,
+    };
+
+    if (!call->boundary->plan->mask || place == NULL || place->read == ABX_VERDICT_ALLOW) {
+        return CALL_CONTINUE;
+    }
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:masked",
+            "what may not be read at all times cannot be written",
+            "let the policy allow reading it, and ask about writing only");
+    return call_fail(call, EACCES);
+}
+
 /* On the way there is a place that may not be read: the event names what was asked for. */
 static enum call_result
 fail_on_the_way(struct call *call, struct resolved *resolved, const char *verb)
 {
     enum call_result result = CALL_CONTINUE;
 
-    if (resolved->path[0] == '/') {
-        course_decide(call, resolved, ABX_ACCESS_WRITE, verb, NULL, &result);
+    if (resolved->path[0] == '/' &&
+            course_decide(call, resolved, ABX_ACCESS_WRITE, verb, NULL, &result) == COURSE_BEHALF) {
+        return fail_masked(call, resolved, verb);
     }
     return result;
 }

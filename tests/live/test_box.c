@@ -394,6 +394,33 @@ START_TEST(a_grant_made_beforehand_needs_no_question)
 }
 END_TEST
 
+START_TEST(a_granted_write_where_reads_are_asked_says_why_it_fails)
+{
+    static const char masked[] =
+            "{\"version\":1,\"filesystem\":{"
+            "\"read\":{\"allow\":[\"/\"],\"ask\":[\"${workspace}/ask\"]},"
+            "\"write\":{\"allow\":[\"${workspace}\"],\"ask\":[\"${workspace}/ask\"]}}}";
+    abx_exit exit = { .size = sizeof exit };
+    abx_process *process;
+    abx_event *event;
+
+    abxtest_start(&test, masked);
+    abxtest_write(&test, "ask", "before\n");
+    ck_assert_int_eq(abx_box_open(test.context, test.policy, NULL, &test.box, NULL), ABX_OK);
+    process = abxtest_spawn(&test, "echo one > ask", NULL);
+    event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    ck_assert_int_eq(answer(event, ABX_VERDICT_ALLOW, ABX_SCOPE_BOX), ABX_OK);
+    ck_assert_int_eq(abx_process_wait(process, 10000, &exit), ABX_OK);
+    ck_assert_uint_eq(exit.denials, 1);
+    abxtest_take_events(&test);
+    event = abxtest_expect_denial(&test, abxtest_path(&test, "ask"));
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "boundary:masked");
+    expect_content("ask", "before\n");
+    abx_process_unref(process);
+    abxtest_close(&test);
+}
+END_TEST
+
 /* ---- lifetime ---- */
 START_TEST(handles_may_be_released_in_any_order)
 {
@@ -600,6 +627,10 @@ make_suite(void)
     tcase_add_test(tcase, a_held_write_that_is_refused_fails_and_is_told);
     tcase_add_test(tcase, an_answer_for_the_command_is_asked_once);
     tcase_add_test(tcase, a_grant_made_beforehand_needs_no_question);
+
+    tcase = tcase_create("masked");
+    tcase_add_test(tcase, a_granted_write_where_reads_are_asked_says_why_it_fails);
+    suite_add_tcase(suite, tcase);
 
     tcase = new_case(suite, "lifetime");
     tcase_add_loop_test(tcase, handles_may_be_released_in_any_order, 0, 6);
