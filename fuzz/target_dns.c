@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as a question to the name server: what is read is a name, what is answered fits and is
  * about that question. */
-#include "linux/dns.h"
+#include "linux/net/dns.h"
 
 #include <stdlib.h>
 #include <string.h>

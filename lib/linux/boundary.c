@@ -6,11 +6,11 @@
 
 #include "base/mem.h"
 #include "linux/host.h"
-#include "linux/lower.h"
-#include "linux/mask.h"
-#include "linux/notify.h"
-#include "linux/sockets.h"
-#include "linux/stub.h"
+#include "linux/lower/lower.h"
+#include "linux/mask/mask.h"
+#include "linux/listen/notify.h"
+#include "linux/net/sockets.h"
+#include "linux/net/stub.h"
 
 #include <errno.h>
 #include <fcntl.h>

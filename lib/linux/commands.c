@@ -5,7 +5,7 @@
 #include "linux/own.h"
 
 #include "base/mem.h"
-#include "linux/notify.h"
+#include "linux/listen/notify.h"
 
 #include <errno.h>
 #include <fcntl.h>

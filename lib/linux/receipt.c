@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "linux/mask.h"
+#include "linux/mask/mask.h"
 
 #include <inttypes.h>
 

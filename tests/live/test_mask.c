@@ -2,7 +2,7 @@
  * The mask served to a process in namespaces of its own, by a loop and a broker made here: each
  * attempt on a covered place has its answer and its event. */
 #include "base/mem.h"
-#include "linux/mask.h"
+#include "linux/mask/mask.h"
 
 #include "unit/main.h"
 

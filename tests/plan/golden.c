@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "linux/host.h"
-#include "linux/lower.h"
+#include "linux/lower/lower.h"
 #include "plan/fake_host.h"
 
 #include <dirent.h>

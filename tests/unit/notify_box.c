@@ -3,8 +3,8 @@
 #include "unit/notify_box.h"
 
 #include "base/mem.h"
-#include "linux/filter.h"
-#include "linux/sockets.h"
+#include "linux/filter/filter.h"
+#include "linux/net/sockets.h"
 
 #include <check.h>
 #include <errno.h>

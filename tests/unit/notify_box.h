@@ -5,7 +5,7 @@
 #define ABX_TESTS_UNIT_NOTIFY_BOX_H
 
 #include "linux/boundary.h"
-#include "linux/notify.h"
+#include "linux/listen/notify.h"
 
 #include <pthread.h>
 #include <sys/types.h>

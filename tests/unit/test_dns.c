@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The name server: what a packet asks, what it is answered, and which addresses names get. */
 #include "base/mem.h"
-#include "linux/dns.h"
-#include "linux/names.h"
-#include "linux/stub.h"
+#include "linux/net/dns.h"
+#include "linux/net/names.h"
+#include "linux/net/stub.h"
 
 #include "unit/main.h"
 

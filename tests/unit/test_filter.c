@@ -2,10 +2,10 @@
  * The seccomp program, run by an evaluator in user space over every system call and the arguments
  * that matter.  What is expected is written down here a second time, in the words of
  * docs/internals/linux.md, so table and program are held against something else than themselves. */
-#include "linux/filter.h"
+#include "linux/filter/filter.h"
 
 #include "base/mem.h"
-#include "linux/calls.h"
+#include "linux/filter/calls.h"
 #include "unit/main.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * Which places of a plan the mask covers, and what it serves there whatever the host has. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "linux/mask.h"
-#include "linux/mask_tree.h"
+#include "linux/mask/mask.h"
+#include "linux/mask/mask_tree.h"
 
 #include "unit/main.h"
 

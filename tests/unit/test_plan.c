@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "linux/exec_chain.h"
+#include "linux/lower/exec_chain.h"
 #include "linux/host.h"
 
 #include "unit/main.h"

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One notified system call: the caller's memory and descriptors, the answer, the broker's verdict.
+ * Knows the notification interface of the kernel, no particular system call.  Any thread; a call
+ * belongs to one thread at a time. */
+#include "linux/listen/call.h"
+
+#include "base/mem.h"
+#include "linux/filter/calls.h"
+#include "linux/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE 4096u /* the least page size: a read never crosses into a page it does not need */
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
+
+bool
+call_is_valid(const struct call *call)
+{
+    uint64_t id = call->id;
+
+    return ioctl(call->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* Up to `size` bytes; the count or -errno, -ESRCH: the caller is gone. */
+static long
+read_some(const struct call *call, uint64_t address, void *buffer, size_t size)
+{
+    struct iovec local = { .iov_base = buffer, .iov_len = size };
+    struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = size }; /* NOLINT */
+    ssize_t r = process_vm_readv(call->pid, &local, 1, &remote, 1, 0);
+
+    if (r < 0) {
+        return errno == EPERM ? -EACCES : -errno;
+    }
+    return r == 0 ? -EFAULT : r;
+}
+
+int
+call_read(const struct call *call, uint64_t address, void *buffer, size_t size)
+{
+    long r = read_some(call, address, buffer, size);
+
+    if (r < 0) {
+        return (int)r;
+    }
+    return (size_t)r == size ? 0 : -EFAULT;
+}
+
+long
+call_read_text(const struct call *call, uint64_t address, char *buffer, size_t room)
+{
+    size_t length = 0;
+
+    while (length < room) {
+        size_t size = PAGE - (address + length) % PAGE;
+        const char *end;
+        long r;
+
+        size = size < room - length ? size : room - length;
+        r = read_some(call, address + length, buffer + length, size);
+        if (r < 0) {
+            return r;
+        }
+        end = memchr(buffer + length, 0, (size_t)r);
+        if (end != NULL) {
+            return end - buffer;
+        }
+        length += (size_t)r;
+    }
+    return -ENAMETOOLONG;
+}
+
+int
+call_take_fd(const struct call *call, int number)
+{
+    AUTO(closep) int pidfd = -1;
+    int fd;
+
+    pidfd = (int)syscall(SYS_pidfd_open, call->pid, PIDFD_OF_THREAD);
+    if (pidfd < 0 && errno == EINVAL) {
+        uint64_t leader = 0;
+
+        proc_status(call->pid, "Tgid", 10, &leader);
+        pidfd = (int)syscall(SYS_pidfd_open, (pid_t)leader, 0);
+    }
+    if (pidfd < 0) {
+        return -errno;
+    }
+    fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (!call_is_valid(call)) {
+        close_fd(fd);
+        return -ESRCH;
+    }
+    return fd;
+}
+
+enum call_result
+call_fail(struct call *call, int error)
+{
+    call->error = error;
+    return CALL_REPLY;
+}
+
+enum call_result
+call_return(struct call *call, int64_t value)
+{
+    call->error = 0;
+    call->value = value;
+    return CALL_REPLY;
+}
+
+enum call_result
+call_return_fd(struct call *call, int fd, bool cloexec)
+{
+    struct seccomp_notif_addfd addfd = {
+        .id = call->id,
+        .flags = SECCOMP_ADDFD_FLAG_SEND,
+        .srcfd = (uint32_t)fd,
+        .newfd_flags = cloexec ? O_CLOEXEC : 0,
+    };
+
+    if (ioctl(call->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) >= 0 || errno == ENOENT) {
+        return CALL_SENT;
+    }
+    return call_fail(call, errno); /* EMFILE of the caller, ... */
+}
+
+enum call_result
+call_unreadable(struct call *call, const char *verb)
+{
+    struct act act = {
+        .request = ABX_REQUEST_SYSCALL, .target = verb, .verb = verb, .content = -1
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:unreadable",
+            "the arguments of the call cannot be read",
+            "make the program readable: it may be executed only");
+    return call_fail(call, EACCES);
+}
+
+bool
+call_is_starved(int error)
+{
+    return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+enum call_result
+call_starved(struct call *call, const char *path, uint32_t access)
+{
+    const struct call_rule *rule = call_rule_find(call->nr, call->args);
+    const char *name = rule != NULL ? rule->name : "call";
+    struct act act = {
+        .request = path[0] == '/' ? ABX_REQUEST_PATH : ABX_REQUEST_SYSCALL,
+        .access = path[0] == '/' ? access : 0,
+        .target = path[0] == '/' ? path : name,
+        .verb = name,
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:resources",
+            "the supervisor has no memory or descriptors left to do it", "try it again");
+    return call_fail(call, EACCES);
+}
+
+void
+call_done(struct call *call)
+{
+    for (uint32_t i = 0; i < call->n_grants; i++) {
+        free(call->grants[i].target);
+        close_fd(call->grants[i].object);
+    }
+    call->n_grants = 0;
+    close_fd(steal_fd(&call->waiting_fd));
+}
+
+static bool
+is_same_object(int a, int b)
+{
+    struct stat sa, sb;
+
+    if (a < 0 || b < 0) {
+        return a < 0 && b < 0;
+    }
+    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+           sa.st_ino == sb.st_ino;
+}
+
+static bool
+is_file(int object)
+{
+    struct stat stat;
+
+    return fstat(object, &stat) == 0 && S_ISREG(stat.st_mode);
+}
+
+/* Two calls may have been held for one new name: what the first made is what the other is for. */
+static bool
+is_as_asked(const struct call_grant *grant, int object, int directory)
+{
+    return grant->is_new
+                   ? is_same_object(grant->object, directory) && (object < 0 || is_file(object))
+                   : is_same_object(grant->object, object);
+}
+
+/* What was asked before and allowed: true with the verdict. */
+static bool
+use_grant(struct call *call, const struct act *act, int object, int directory,
+        abx_verdict *ret_verdict)
+{
+    struct stat stat;
+
+    for (uint32_t i = 0; i < call->n_grants; i++) {
+        const struct call_grant *grant = &call->grants[i];
+
+        if (!grant->granted || grant->request != act->request || grant->access != act->access ||
+                grant->port != act->port || strcmp(grant->target, act->target) != 0) {
+            continue;
+        }
+        *ret_verdict = ABX_VERDICT_ALLOW;
+        if (!is_as_asked(grant, object, directory)) {
+            const bool is_hidden = object >= 0 && fstat(object, &stat) != 0;
+
+            call_report(call, ABX_EVENT_DENIAL, act,
+                    is_hidden ? "boundary:masked" : "boundary:changed",
+                    is_hidden ? "what may not be read at all times cannot be written"
+                              : "another object stands there than when it was asked about",
+                    is_hidden ? "let the policy allow reading it, and ask about writing only"
+                              : NULL);
+            *ret_verdict = ABX_VERDICT_DENY;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Keeps what is asked about; without memory, or with too many questions, false: then it is refused.
+ */
+static bool
+keep_question(struct call *call, const struct act *act, int object, int directory, uint64_t ticket)
+{
+    int shown = object >= 0 ? object : directory;
+    struct call_grant grant = {
+        .request = act->request,
+        .access = act->access,
+        .port = act->port,
+        .object = -1,
+        .is_new = object < 0 && directory >= 0,
+        .ticket = ticket,
+    };
+
+    if (call->n_grants == CALL_GRANTS) {
+        return false;
+    }
+    if (shown >= 0) {
+        grant.object = fcntl(shown, F_DUPFD_CLOEXEC, 3);
+        if (grant.object < 0) {
+            return false;
+        }
+    }
+    grant.target = strdup(act->target);
+    if (grant.target == NULL) {
+        close_fd(grant.object);
+        return false;
+    }
+    call->grants[call->n_grants++] = grant;
+    return true;
+}
+
+/* What most calls are, without looking at who makes them. */
+static bool
+is_allowed(const struct call *call, const struct act *act)
+{
+    const struct broker *broker = call->boundary->broker;
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
+    struct act quiet = *act;
+    uint64_t unused = 0;
+
+    quiet.quiet = true;
+    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ALLOW;
+}
+
+abx_verdict
+call_decide(struct call *call, const struct act *act, int object, int directory)
+{
+    const struct broker *broker = call->boundary->broker;
+    char program[PATH_MAX];
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    uint64_t ticket = 0;
+    abx_verdict verdict;
+
+    if (use_grant(call, act, object, directory, &verdict)) {
+        return verdict;
+    }
+    if (act->content < 0 && is_allowed(call, act)) {
+        return ABX_VERDICT_ALLOW;
+    }
+    if (!call_is_valid(call)) {
+        return ABX_VERDICT_DENY; /* of nobody any more: no event */
+    }
+    boundary_program_of(call->pid, program, sizeof program);
+    verdict = broker->decide(broker->data, &subject, act, &ticket);
+    if (verdict == ABX_VERDICT_ASK && !keep_question(call, act, object, directory, ticket)) {
+        broker->withdraw(broker->data, ticket);
+        return ABX_VERDICT_DENY;
+    }
+    return verdict;
+}
+
+bool
+call_judge(struct call *call, const struct act *act)
+{
+    const struct broker *broker = call->boundary->broker;
+    char program[PATH_MAX];
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    uint64_t ticket = 0;
+    abx_verdict verdict;
+
+    boundary_program_of(call->pid, program, sizeof program);
+    verdict = broker->decide(broker->data, &subject, act, &ticket);
+    if (verdict == ABX_VERDICT_ASK) {
+        broker->withdraw(broker->data, ticket);
+    }
+    return verdict == ABX_VERDICT_ALLOW;
+}
+
+abx_verdict
+call_look(struct call *call, uint32_t access, const char *path)
+{
+    const struct broker *broker = call->boundary->broker;
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = access,
+        .target = path,
+        .verb = "rename",
+        .content = -1,
+        .quiet = true,
+    };
+    uint64_t unused = 0;
+
+    return broker->decide(broker->data, &subject, &act, &unused);
+}
+
+void
+call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
+        const char *reason, const char *alternative)
+{
+    const struct broker *broker = call->boundary->broker;
+    char program[PATH_MAX];
+    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+
+    boundary_program_of(call->pid, program, sizeof program);
+    broker->report(broker->data, type, &subject, act, rule, reason, alternative);
+}
+
+enum call_result
+call_refuse(struct call *call, const char *name, const char *reason, const char *alternative)
+{
+    struct act act = {
+        .request = ABX_REQUEST_SYSCALL, .target = name, .verb = name, .content = -1
+    };
+    char rule[64];
+
+    snprintf(rule, sizeof rule, "boundary:%s", name);
+    call_report(call, ABX_EVENT_DENIAL, &act, rule, reason, alternative);
+    return call_fail(call, EPERM);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The names by which git finds its directories: ".git", and "commondir" in a worktree's part.  They
+ * are looked at wherever the box may write: a directory called ".git" is bound read-only before its
+ * maker goes on, so that everything in it is the broker's from its first name on; a file that leads
+ * to one is written to a memory file, judged, and only then put in place. */
+#include "linux/listen/calls_git.h"
+
+#include "base/mem.h"
+#include "linux/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINK_MAX 8192 /* of a text that names a directory */
+#define FIND_MAX 1000000u /* names in a directory that is moved */
+#define WRITE_MS 250 /* git writes it at once */
+
+bool
+git_name_matters(struct call *call, struct resolved *resolved)
+{
+    return resolved->parent >= 0 &&
+           (strcasecmp(resolved->name, ".git") == 0 ||
+                   strcasecmp(resolved->name, "commondir") == 0) &&
+           resolved_path(call, resolved) == 0 &&
+           plan_is_git_link(call->boundary->plan, resolved->path);
+}
+
+int
+git_guard(struct call *call, int parent, const char *name)
+{
+    AUTO(closep) int object = -1;
+
+    if (!resolve_is_writable(call, parent)) {
+        return 0;
+    }
+    object = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return object < 0 ? -errno : boundary_guard(call->boundary, object);
+}
+
+/* ---- directories that are moved ---- */
+
+static void
+free_paths(struct vec *paths)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        free(*vec_at(paths, char *, i));
+    }
+    vec_done(paths);
+}
+
+bool
+git_is_in(const char *directory)
+{
+    struct vec paths = VEC(char *);
+    bool found = host_real.find_git(NULL, directory, FIND_MAX, &paths) != 0 || paths.count > 0;
+
+    free_paths(&paths);
+    return found;
+}
+
+/* -EBUSY: it is a mount already. */
+static int
+guard_path(struct call *call, const char *path)
+{
+    struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
+    AUTO(closep)
+    int object = (int)syscall(SYS_openat2, call->boundary->root, path, &how, sizeof how);
+    int r = object < 0 ? -errno : boundary_guard(call->boundary, object);
+
+    return r == -EBUSY ? 0 : r;
+}
+
+bool
+git_guard_moved(struct call *call, const char *directory)
+{
+    struct vec paths = VEC(char *);
+    bool ok = host_real.find_git(NULL, directory, FIND_MAX, &paths) == 0;
+
+    for (size_t i = 0; i < paths.count && ok; i++) {
+        ok = guard_path(call, *vec_at(&paths, char *, i)) == 0;
+    }
+    free_paths(&paths);
+    return ok;
+}
+
+/* ---- files that lead to a git directory ---- */
+
+static enum call_result
+hand_in(struct call *call, int memory, const struct open_request *request)
+{
+    AUTO(closep) int fd = -1;
+    char link[32];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", memory);
+    fd = open(link, (int)(request->flags & (O_ACCMODE | O_APPEND)) | O_CLOEXEC);
+    return fd < 0 ? call_fail(call, errno) : open_hand_in(call, fd, request);
+}
+
+/* Until there is a whole line, or nobody seems to write one. */
+static ssize_t
+wait_for_line(int memory, char text[LINK_MAX])
+{
+    const struct timespec moment = { .tv_nsec = 500000 };
+
+    for (unsigned int i = 0;; i++) {
+        ssize_t n = pread(memory, text, LINK_MAX, 0);
+
+        if (n < 0 || n == LINK_MAX || (n > 0 && text[n - 1] == '\n') || i == 2 * WRITE_MS) {
+            return n;
+        }
+        nanosleep(&moment, NULL);
+    }
+}
+
+/* Judges a copy, which nobody else can write to, and gives it the name. */
+static void
+judge(struct call *call, struct resolved *resolved, int parent, uint32_t mode, const char *text,
+        ssize_t length)
+{
+    AUTO(closep) int copy = -1;
+    bool judged = false;
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = resolved->path,
+        .verb = "open",
+        .judged = &judged,
+    };
+
+    copy = openat(parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode & 0777);
+    act.content = copy;
+    if (copy < 0 || length < 0 || write(copy, text, (size_t)length) != length) {
+        return;
+    }
+    if (call_judge(call, &act) && name_put_copy(copy, parent, resolved->name) == 0 &&
+            git_guard(call, resolved->parent, resolved->name) < 0) {
+        unlinkat(parent, resolved->name, 0);
+    }
+}
+
+enum call_result
+git_open_link(struct call *call, struct resolved *resolved, const struct open_request *request)
+{
+    AUTO(closep) int parent = -1;
+    AUTO(closep) int memory = -1;
+    char text[LINK_MAX];
+    enum call_result result;
+
+    if (!call->on_worker) {
+        return CALL_WORKER;
+    }
+    parent = resolve_host_parent(call, resolved);
+    if (parent < 0) {
+        return course_lost(call, resolved, parent, "open");
+    }
+    if (!name_take_umask(call)) {
+        return call_fail(call, errno);
+    }
+    memory = memfd_create("git", MFD_CLOEXEC);
+    if (memory < 0) {
+        return call_fail(call, errno);
+    }
+    result = hand_in(call, memory, request);
+    if (result == CALL_SENT) {
+        judge(call, resolved, parent, request->mode, text, wait_for_line(memory, text));
+    }
+    return result;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside the listener only: the names by which git finds its directories. */
+#ifndef ABX_LINUX_CALLS_GIT_H
+#define ABX_LINUX_CALLS_GIT_H
+
+#include "linux/listen/calls_name.h"
+#include "linux/listen/calls_open.h"
+
+/* Whether git would take what has this name for its directory, or go where it leads: then the
+ * kernel does not do it by itself, even where the box may write. */
+bool git_name_matters(struct call *call, struct resolved *resolved);
+/* What was made under such a name in a place that the box may write, and does not know yet, becomes
+ * read-only in the box. `parent` is in the box.  0 or -errno.  Workers only. */
+int git_guard(struct call *call, int parent, const char *name);
+/* Whether there are, or could be, such names in a directory of the host.  Blocks; workers only. */
+bool git_is_in(const char *directory);
+/* Guards those in a directory that was moved to where the box does not write yet.  False: not all.
+ */
+bool git_guard_moved(struct call *call, const char *directory);
+/* Opens such a file to be made or replaced: it appears when its content is there and was judged. */
+enum call_result git_open_link(
+        struct call *call, struct resolved *resolved, const struct open_request *request);
+
+#endif

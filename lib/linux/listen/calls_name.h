@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside the listener only: what the calls on one name and on two share. */
+#ifndef ABX_LINUX_CALLS_NAME_H
+#define ABX_LINUX_CALLS_NAME_H
+
+#include "linux/listen/course.h"
+
+/* Whether everything in the directory is as protected below `to` as where it is.  Blocks; workers
+ * only. */
+bool move_keeps_protection(struct call *call, struct resolved *from, const char *to);
+/* Whether a symbolic link with this text may stand at `link`.  Blocks; workers only. */
+bool link_may_stand(struct call *call, const char *link, const char *text);
+/* rename and link. */
+enum call_result calls_move(struct call *call);
+/* A directory came to stand in a guarded one: what is in it may be written directly, if nothing in
+ * it is protected.  Blocks; workers only. */
+void name_made_directory(struct call *call, const char *path);
+/* The calling worker's umask becomes that of the caller; false with errno: nothing may be made. */
+bool name_take_umask(const struct call *call);
+/* Gives a nameless file this name in one step, over what has it.  0 or -errno. */
+int name_put_copy(int copy, int parent, const char *name);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside the listener only (notify.c, held.c, calls_*.c, resolve.c): what all listeners of a box
+ * share. */
+#ifndef ABX_LINUX_LISTENERS_H
+#define ABX_LINUX_LISTENERS_H
+
+#include "linux/listen/call.h"
+#include "linux/listen/notify.h"
+#include "linux/listen/resolve.h"
+#include "linux/listen/workers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define ANSWERS_KEPT 64u
+
+struct listeners {
+    struct boundary *boundary;
+    struct workers *workers;
+    struct slow_devices slow; /* constant */
+    struct seen_mount mounts[MOUNTS_SEEN]; /* loop thread */
+    int own_fds; /* constant: /proc/self/fd, by which what a descriptor is of is opened or named */
+    int wake; /* eventfd: a call is held, or a paused listener may be read again */
+    atomic_uint n_paused;
+    struct loop_source *source;
+    struct loop_timer *timer; /* loop thread */
+    struct notify *first; /* loop thread */
+    pthread_mutex_t lock; /* of what follows; never held across a call into the broker */
+    struct call *held; /* waiting for an answer, or for a while */
+    struct {
+        uint64_t ticket;
+        abx_verdict verdict;
+    } answers[ANSWERS_KEPT]; /* the latest: an answer may come before its question is kept */
+    unsigned int next_answer;
+};
+
+struct notify {
+    struct listeners *listeners;
+    uint64_t command;
+    int listener;
+    struct loop_source *source; /* NULL: no process uses the filter any more */
+    bool is_paused; /* no worker was free; not read until one is.  Loop thread */
+    bool is_over; /* notify_free was called; under the lock of listeners */
+    int32_t last_pid; /* told to boundary_saw */
+    struct notify *next;
+    atomic_uint references; /* the loop's and one for each kept call */
+};
+
+void notify_unref(struct notify *notify);
+/* Runs the call's handler and does what it says.  Takes kept calls. */
+void call_run(struct call *call);
+/* Answers a call and, if it is kept, frees it. */
+void call_finish(struct call *call, enum call_result result);
+/* Gives a kept call to a worker; false if none is free. */
+bool call_to_worker(struct call *call);
+/* The handler of a system call. */
+call_handler calls_find(const struct call *call);
+
+/* held.c */
+/* Keeps a call until it is answered or, if it is `is_later`, for a while.  Any thread. */
+void held_add(struct call *call);
+void held_answer(struct listeners *listeners, uint64_t ticket, abx_verdict verdict);
+/* All of this listener (NULL: of the box), and what may still come: withdrawn and refused. */
+void held_drop(struct listeners *listeners, struct notify *notify);
+/* Starts the timer if something is held.  Loop thread. */
+void held_watch(struct listeners *listeners);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/linux only: what a path that a process of the box spelled leads to, as a path of the
+ * box and as descriptors in it. */
+#ifndef ABX_LINUX_RESOLVE_H
+#define ABX_LINUX_RESOLVE_H
+
+#include "linux/listen/call.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+struct resolved {
+    char path[PATH_MAX]; /* canonical, absolute, in the box: of the object; if there is none, of the
+                            parent and the name.  Valid after resolved_path. */
+    char asked[PATH_MAX]; /* as spelled */
+    char name[NAME_MAX + 1]; /* last component as looked up in parent */
+    int parent; /* O_PATH of the directory that holds the name, in the box; -1: not needed */
+    int object; /* O_PATH of what stands there, or -1 */
+    struct statx stat; /* of the object */
+    uint64_t parent_mount, object_mount; /* which mounts they are on, of all that ever were; or 0 */
+    bool has_path;
+    bool is_magic; /* found as a descriptor of a process: parent and name are in its /proc/PID/fd */
+    bool needs_directory; /* spelled with a trailing slash */
+};
+
+enum resolve_how {
+    RESOLVE_FOLLOW =
+            0, /* to the object, over a last symbolic link; parent only if there is no object */
+    RESOLVE_NAME = 1, /* the name itself: parent is set, the object may be a symbolic link */
+    RESOLVE_EMPTY = 2, /* an empty path is the descriptor itself (AT_EMPTY_PATH) */
+    RESOLVE_CREATE = 4 /* to the object, which probably does not exist yet */
+};
+
+/* Reads and resolves the path at `address` relative to the caller's descriptor `dirfd` (or
+ * AT_FDCWD). 0, -EAGAIN (would block; never on a worker), -ESRCH (the caller is gone),
+ * -EKEYREJECTED (its memory may not be read), or -errno as the caller would get.  A missing last
+ * component is no error. */
+int resolve_path(struct call *call, int dirfd, uint64_t address, unsigned int how,
+        struct resolved *resolved);
+/* The same for a text that is not empty and was read before. */
+int resolve_text(struct call *call, int dirfd, const char *text, unsigned int how,
+        struct resolved *resolved);
+/* The same for what a descriptor of the caller (or its cwd) is. */
+int resolve_fd(struct call *call, int number, struct resolved *resolved);
+/* Whether a path of the box below /proc is of a process of the box other than init. */
+bool resolve_is_own_process(const struct call *call, const char *path);
+/* Fills path. 0 or -errno. */
+int resolved_path(struct call *call, struct resolved *resolved);
+/* Whether a mount of the box stands there: the kernel neither removes nor renames such a name. */
+bool resolved_is_mount(const struct resolved *resolved);
+void resolved_init(struct resolved *resolved);
+void resolved_done(struct resolved *resolved);
+
+/* Whether the box may write through the mount that fd is on: then the kernel confines what is done.
+ */
+bool resolve_is_writable(const struct call *call, int fd);
+/* The same for `where`, which is the object or the parent of resolved. */
+bool resolved_is_writable(const struct call *call, const struct resolved *resolved, int where);
+/* True if descriptor `number` of the caller is known, by one look, to be on such a mount. */
+bool resolve_fd_is_writable(const struct call *call, int number);
+
+/* Mounts that were seen: one that the box has stays as it is, and no other gets its number. */
+#define MOUNTS_SEEN 64u
+struct seen_mount {
+    uint64_t mount;
+    bool is_writable;
+};
+/* The unique number of the mount, if the kernel has told it (Linux 6.8), or 0. */
+#define STAT_UNIQUE_MOUNT 0x4000u /* STATX_MNT_ID_UNIQUE */
+uint64_t resolve_mount_of(const struct statx *stat);
+/* Host-side O_PATH descriptors of what is the same, by device and inode, in the host's own mounts:
+ * the directory that holds resolved's name, and the object.  -errno; -EXDEV: the box has something
+ * else there.  What is done through them is not confined by the box's mounts.  Workers only. */
+int resolve_host_parent(struct call *call, struct resolved *resolved);
+int resolve_host_object(struct call *call, struct resolved *resolved);
+
+/* The devices of the box's mounts whose look-ups may block for long or are served by this very
+ * thread. */
+struct slow_devices {
+    uint64_t devices[64];
+    unsigned int count;
+    bool all; /* could not be told, or too many */
+};
+void slow_devices_read(struct slow_devices *slow, int32_t init_pid);
+
+#endif

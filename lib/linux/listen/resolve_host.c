@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the box's mounts let it do, and the same objects through the host's own mounts, which do not
+ * confine what is done.  Compares device and inode: the box may have something else at a path. */
+#include "linux/listen/listeners.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* ---- the box's mounts and the host's ---- */
+
+bool
+resolve_is_writable(const struct call *call, int fd)
+{
+    struct statfs fs;
+
+    return plan_has_mounts(call->boundary->plan) && fstatfs(fd, &fs) == 0 &&
+           (fs.f_flags & ST_RDONLY) == 0;
+}
+
+uint64_t
+resolve_mount_of(const struct statx *stat)
+{
+    return (stat->stx_mask & STAT_UNIQUE_MOUNT) != 0 ? stat->stx_mnt_id : 0;
+}
+
+static struct seen_mount *
+seen(const struct call *call, uint64_t mount)
+{
+    return &call->boundary->listeners->mounts[mount % MOUNTS_SEEN];
+}
+
+bool
+resolved_is_writable(const struct call *call, const struct resolved *resolved, int where)
+{
+    uint64_t mount = where == resolved->object ? resolved->object_mount : resolved->parent_mount;
+    struct seen_mount *entry = seen(call, mount);
+
+    if (call->on_worker || mount == 0) {
+        return resolve_is_writable(call, where);
+    }
+    if (entry->mount != mount) {
+        *entry = (struct seen_mount){ mount, resolve_is_writable(call, where) };
+    }
+    return entry->is_writable;
+}
+
+bool
+resolve_fd_is_writable(const struct call *call, int number)
+{
+    struct statx stat;
+    uint64_t mount;
+    char link[64];
+
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, number);
+    if (call->on_worker || statx(AT_FDCWD, link, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+                                   STAT_UNIQUE_MOUNT, &stat) != 0) {
+        return false;
+    }
+    mount = resolve_mount_of(&stat);
+    return mount != 0 && seen(call, mount)->mount == mount && seen(call, mount)->is_writable;
+}
+
+static bool
+is_same(int a, int b)
+{
+    struct stat sa, sb;
+
+    return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+           sa.st_ino == sb.st_ino;
+}
+
+/* The host's directory at the parent of the canonical path. */
+static int
+open_host_directory(const struct call *call, const char *path)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    AUTO(freep) char *directory = strdup(path);
+    char *slash;
+    int fd;
+
+    if (directory == NULL) {
+        return -ENOMEM;
+    }
+    slash = strrchr(directory, '/');
+    slash[slash == directory ? 1 : 0] = '\0';
+    fd = (int)syscall(SYS_openat2, call->boundary->host_root, directory, &how, sizeof how);
+    return fd < 0 ? -errno : fd;
+}
+
+int
+resolve_host_parent(struct call *call, struct resolved *resolved)
+{
+    AUTO(closep) int fd = -1;
+    int r = resolved_path(call, resolved);
+
+    if (r < 0) {
+        return r;
+    }
+    fd = open_host_directory(call, resolved->path);
+    if (fd < 0) {
+        return fd == -ENOMEM ? fd : -EXDEV;
+    }
+    return is_same(fd, resolved->parent) ? steal_fd(&fd) : -EXDEV;
+}
+
+int
+resolve_host_object(struct call *call, struct resolved *resolved)
+{
+    AUTO(closep) int parent = -1;
+    AUTO(closep) int fd = -1;
+    int r = resolved_path(call, resolved);
+
+    if (r < 0) {
+        return r;
+    }
+    parent = open_host_directory(call, resolved->path);
+    if (parent < 0) {
+        return parent == -ENOMEM ? parent : -EXDEV;
+    }
+    fd = strcmp(resolved->path, "/") == 0 ? fcntl(parent, F_DUPFD_CLOEXEC, 3)
+                                          : openat(parent, strrchr(resolved->path, '/') + 1,
+                                                    O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && is_same(fd, resolved->object) ? steal_fd(&fd) : -EXDEV;
+}
+
+/* ---- file systems that may block ---- */
+
+static bool
+is_slow_type(const char *type)
+{
+    static const char *const slow[] = { "fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "smbfs",
+        "9p", "ceph", "afs", "autofs", "virtiofs", "gfs2", "ocfs2", "lustre", "beegfs",
+        "glusterfs" };
+
+    if (strncmp(type, "fuse.", 5) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(slow); i++) {
+        if (strcmp(type, slow[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw" */
+static void
+add_slow(struct slow_devices *slow, const char *line)
+{
+    const char *dash = strstr(line, " - ");
+    unsigned int major, minor;
+    char type[32];
+
+    if (dash == NULL || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
+            sscanf(dash, " - %31s", type) != 1) {
+        slow->all = true;
+        return;
+    }
+    if (!is_slow_type(type)) {
+        return;
+    }
+    if (slow->count == N_ELEMENTS(slow->devices)) {
+        slow->all = true;
+        return;
+    }
+    slow->devices[slow->count++] = (uint64_t)major << 32 | minor;
+}
+
+void
+slow_devices_read(struct slow_devices *slow, int32_t init_pid)
+{
+    char path[64];
+    AUTO(freep) char *line = NULL;
+    size_t room = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)init_pid);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        slow->all = true;
+        return;
+    }
+    while (getline(&line, &room, file) > 0) {
+        add_slow(slow, line);
+    }
+    fclose(file);
+}

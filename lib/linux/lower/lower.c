@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lowers a plan to init's program: the order of stages, and all stages but mounts and Landlock,
+ * which have files of their own.  Looks at the host only through the view; any thread. */
+#include "linux/lower/lower.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "linux/filter/filter.h"
+#include "linux/lower/lower_view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#define CAPABILITY_SYS_ADMIN (1ull << 21) /* init binds directories made later */
+#define NAME_SERVER "127.0.0.53"
+#define NAME_SERVER_PORT 53
+
+void
+lower_op(struct lowering *lowering, uint16_t code, const char *step, const char *a, const char *b,
+        uint64_t x, uint64_t y, uint16_t flags)
+{
+    struct wire_op *op = program_op(&lowering->program, code, step, a, b);
+
+    if (op != NULL) {
+        op->x = x;
+        op->y = y;
+        op->flags = flags;
+    }
+}
+
+static const char *
+verb_of(uint16_t code)
+{
+    static const char *const verbs[] = {
+        [OP_BIND] = "bind",
+        [OP_TMPFS] = "mount",
+        [OP_PROC] = "mount",
+        [OP_DEVPTS] = "mount",
+        [OP_MKDIR] = "make",
+        [OP_FILE] = "make",
+        [OP_SYMLINK] = "make",
+        [OP_DEVICE] = "device",
+        [OP_REMOUNT] = "remount",
+        [OP_WRITE] = "write",
+    };
+
+    return code < N_ELEMENTS(verbs) && verbs[code] != NULL ? verbs[code] : "do";
+}
+
+void
+lower_at(struct lowering *lowering, uint16_t code, const char *a, const char *path, uint64_t x,
+        uint64_t y, uint16_t flags)
+{
+    struct str step = { 0 };
+    struct str box = { 0 };
+
+    str_printf(&step, "%s:%s", verb_of(code), path);
+    str_printf(&box, "%s%s", STAGE_ROOT, strcmp(path, "/") == 0 ? "" : path);
+    if (step.failed || box.failed) {
+        lowering->program.failed = true;
+    } else {
+        lower_op(lowering, code, step.data, a, box.data, x, y, flags);
+    }
+    str_done(&step);
+    str_done(&box);
+}
+
+void
+lower_mounted(struct lowering *lowering, const char *path, bool own)
+{
+    struct mounted *mounted = vec_add(&lowering->mounted);
+
+    if (mounted == NULL) {
+        lowering->program.failed = true;
+        return;
+    }
+    mounted->path = path;
+    mounted->own = own;
+}
+
+/* Host writes the maps of a root host; another one has its own id only, mapped onto itself. */
+static void
+lower_maps(struct lowering *lowering)
+{
+    const struct capabilities *found = &lowering->plan->capabilities;
+    char uid_map[40];
+    char gid_map[40];
+
+    snprintf(uid_map, sizeof uid_map, "%" PRIu32 " %" PRIu32 " 1\n", found->uid, found->uid);
+    snprintf(gid_map, sizeof gid_map, "%" PRIu32 " %" PRIu32 " 1\n", found->gid, found->gid);
+    lower_op(lowering, OP_WRITE_MAPS, "write:maps", uid_map, gid_map, 0, 0, OPF_DENY_SETGROUPS);
+}
+
+static void
+lower_rlimit(struct lowering *lowering, uint32_t resource, const char *step, uint64_t value)
+{
+    struct wire_op *op = program_op(&lowering->program, OP_RLIMIT, step, NULL, NULL);
+
+    if (op != NULL) {
+        op->a = resource;
+        op->x = value;
+        op->y = value;
+    }
+}
+
+/* Memory is counted for the whole box only by a cgroup; without one, RLIMIT_DATA bounds each
+ * process (RLIMIT_AS would stop what only reserves addresses).  RLIMIT_NPROC counts in the box's
+ * user namespace and is not looked at for kernel uid 0, which kernel.pid_max bounds. */
+static void
+lower_limits(struct lowering *lowering)
+{
+    const struct plan *plan = lowering->plan;
+    const uint64_t *limits = plan->limits;
+
+    lower_rlimit(lowering, RLIMIT_CORE, "limit:core", 0);
+    if (limits[ABX_LIMIT_FILE_SIZE] != 0) {
+        lower_rlimit(lowering, RLIMIT_FSIZE, "limit:file-size", limits[ABX_LIMIT_FILE_SIZE]);
+    }
+    if (limits[ABX_LIMIT_MEMORY] != 0) {
+        lower_rlimit(lowering, RLIMIT_DATA, "limit:memory", limits[ABX_LIMIT_MEMORY]);
+    }
+    if (limits[ABX_LIMIT_PROCESSES] != 0 && plan->capabilities.uid != 0) {
+        lower_rlimit(lowering, RLIMIT_NPROC, "limit:processes", limits[ABX_LIMIT_PROCESSES]);
+    }
+}
+
+static void
+lower_socket(struct lowering *lowering, uint32_t type, const char *step)
+{
+    struct wire_op *op = program_op(&lowering->program, OP_SOCKET, step, NULL, NAME_SERVER);
+
+    if (op != NULL) {
+        op->a = type;
+        op->x = NAME_SERVER_PORT;
+    }
+}
+
+static abx_status
+lower_filter(struct lowering *lowering, struct fail *fail)
+{
+    const struct capabilities *found = &lowering->plan->capabilities;
+
+    if (found->seccomp_notify) {
+        lowering->program.filter_flags = WIRE_FILTER_NOTIFY |
+                                         (found->seccomp_killable ? WIRE_FILTER_KILLABLE : 0) |
+                                         (found->net_namespace ? 0 : WIRE_FILTER_SENDMSG);
+    }
+    vec_done(&lowering->program.filter);
+    return filter_build(lowering->plan, &lowering->program.filter, fail);
+}
+
+static void
+lower_stages(struct lowering *lowering, bool host_writes_maps)
+{
+    const struct plan *plan = lowering->plan;
+    bool has_mounts = plan_has_mounts(plan);
+
+    if (has_mounts) {
+        if (!host_writes_maps) {
+            lower_maps(lowering);
+        }
+        lower_view(lowering);
+        lower_op(lowering, OP_PIVOT, "pivot:/", NULL,
+                plan->root == ROOT_MASK ? STAGE_MASKED : STAGE_ROOT, 0, 0, 0);
+        lower_op(lowering, OP_HOSTNAME, "hostname:box", plan->hostname, NULL, 0, 0, 0);
+    }
+    lower_op(lowering, OP_SESSION, "session:new", NULL, NULL, 0, 0, 0);
+    lower_limits(lowering);
+    if (plan->capabilities.net_namespace) {
+        lower_op(lowering, OP_LOOPBACK_UP, "network:lo", NULL, NULL, 0, 0, 0);
+        lower_socket(lowering, SOCK_DGRAM, "socket:dns-udp");
+        lower_socket(lowering, SOCK_STREAM, "socket:dns-tcp");
+    }
+    lower_op(lowering, OP_DROP_CAPABILITIES, "capabilities:drop", NULL, NULL,
+            has_mounts ? CAPABILITY_SYS_ADMIN : 0, 0, 0);
+    lower_landlock(lowering);
+    lower_op(lowering, OP_READY, "ready:box", NULL, NULL, 0, 0, 0);
+}
+
+abx_status
+lower(const struct plan *plan, const struct host_view *host, bool host_writes_maps,
+        void **ret_bytes, size_t *ret_size, struct fail *fail)
+{
+    struct lowering lowering = {
+        .plan = plan, .host = host, .mounted = VEC(struct mounted), .made = VEC(char *)
+    };
+    abx_status r;
+
+    program_init(&lowering.program);
+    lower_stages(&lowering, host_writes_maps);
+    r = lower_filter(&lowering, fail);
+    if (r >= 0) {
+        r = program_finish(&lowering.program, ret_bytes, ret_size, fail);
+    }
+    for (size_t i = 0; i < lowering.made.count; i++) {
+        free(*vec_at(&lowering.made, char *, i));
+    }
+    vec_done(&lowering.made);
+    vec_done(&lowering.mounted);
+    program_done(&lowering.program);
+    return r;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Unix sockets: a path is resolved once, and what was found there is what is connected to.  A
+ * socket that the box made is the box's own; it is known because each bind() is done here, on the
+ * caller's socket, like any making of a name.  All others are services of the host, and the
+ * broker's.  Loop thread or worker. */
+#include "base/mem.h"
+#include "linux/listen/calls_name.h"
+#include "linux/net/net_private.h"
+#include "linux/net/sockets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PATH_OFFSET = offsetof(struct sockaddr_un, sun_path) };
+
+/* The path of an address; false: unnamed or abstract. */
+static bool
+path_of(const struct address *address, char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1])
+{
+    size_t room = sizeof(((struct sockaddr_un *)0)->sun_path);
+    const char *bytes = ((const struct sockaddr_un *)&address->storage)->sun_path;
+    size_t length = address->length <= PATH_OFFSET ? 0 : address->length - PATH_OFFSET;
+
+    length = strnlen(bytes, length < room ? length : room);
+    memcpy(path, bytes, length);
+    path[length] = '\0';
+    return length > 0;
+}
+
+static void
+set_path(struct address *address, const char *path)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+    snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
+    *address = (struct address){ .length = sizeof name };
+    memcpy(&address->storage, &name, sizeof name);
+}
+
+/* A place of the box that may not be looked into hides its sockets too. */
+static enum call_result
+fail_path(struct call *call, int error, const struct resolved *resolved, const char *verb)
+{
+    struct act act = {
+        .request = ABX_REQUEST_SOCKET, .target = resolved->path, .verb = verb, .content = -1
+    };
+
+    if (error == -EAGAIN) {
+        return CALL_WORKER;
+    }
+    if (error == -EACCES) {
+        call_report(call, ABX_EVENT_DENIAL, &act, "boundary:socket",
+                "the place of this socket cannot be read in the box", NULL);
+        return call_fail(call, EACCES);
+    }
+    return net_failed(call, error, verb);
+}
+
+static abx_verdict
+decide(struct call *call, const char *path, const char *asked, int object, const char *verb)
+{
+    struct act act = { .request = ABX_REQUEST_SOCKET,
+        .target = path,
+        .asked = asked == NULL || strcmp(path, asked) == 0 ? NULL : asked,
+        .verb = verb,
+        .content = -1 };
+
+    return call_decide(call, &act, object, -1);
+}
+
+/* ---- connect ---- */
+
+/* Abstract names are of the network namespace: the box's, or the host's. */
+static enum call_result
+connect_abstract(struct call *call, const struct address *address)
+{
+    const char *bytes = ((const struct sockaddr_un *)&address->storage)->sun_path;
+    char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 1] = "@";
+    size_t length = address->length <= PATH_OFFSET ? 0 : address->length - PATH_OFFSET;
+
+    if (call->boundary->plan->capabilities.net_namespace || length == 0) {
+        return net_connect(call, address);
+    }
+    for (size_t i = 1; i < length && i < sizeof name - 1; i++) {
+        name[i] = bytes[i] == '\0' ? '@' : bytes[i];
+    }
+    switch (decide(call, name, NULL, -1, "connect")) {
+    case ABX_VERDICT_ALLOW:
+        return net_connect(call, address);
+    case ABX_VERDICT_ASK:
+        return CALL_HOLD;
+    default:
+        return call_fail(call, EACCES);
+    }
+}
+
+static bool
+is_own(const struct call *call, const struct resolved *resolved)
+{
+    return call->boundary->sockets != NULL &&
+           sockets_have(call->boundary->sockets, resolved->object);
+}
+
+enum call_result
+net_connect_unix(struct call *call, const struct address *address)
+{
+    AUTO(resolved_done) struct resolved resolved;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
+    struct address object;
+    int r;
+
+    resolved_init(&resolved);
+    if (!path_of(address, path)) {
+        return connect_abstract(call, address);
+    }
+    r = resolve_text(call, AT_FDCWD, path, RESOLVE_FOLLOW, &resolved);
+    r = r < 0 ? r : resolved_path(call, &resolved);
+    if (r < 0) {
+        return fail_path(call, r, &resolved, "connect");
+    }
+    if (resolved.object < 0) {
+        return call_fail(call, ENOENT);
+    }
+    if (!S_ISSOCK(resolved.stat.stx_mode)) {
+        return call_fail(call, ECONNREFUSED);
+    }
+    if (!is_own(call, &resolved)) {
+        switch (decide(call, resolved.path, path, resolved.object, "connect")) {
+        case ABX_VERDICT_ALLOW:
+            break;
+        case ABX_VERDICT_ASK:
+            return CALL_HOLD;
+        default:
+            return call_fail(call, EACCES);
+        }
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", resolved.object);
+    set_path(&object, path);
+    return net_connect(call, &object);
+}
+
+/* ---- bind ---- */
+
+/* In the directory `parent`, under the caller's umask.  The worker's own cwd makes room for names
+ * as long as an address can hold. */
+static enum call_result
+bind_in(struct call *call, int parent, const char *name)
+{
+    AUTO(closep) int fd = call_take_fd(call, (int)call->args[0]);
+    struct address address;
+    int error = 0;
+
+    if (fd < 0) {
+        return net_failed(call, fd, "bind");
+    }
+    if (!name_take_umask(call) || fchdir(parent) < 0) {
+        return call_fail(call, errno);
+    }
+    set_path(&address, name);
+    if (bind(fd, (const struct sockaddr *)&address.storage, address.length) < 0) {
+        error = errno;
+    } else if (call->boundary->sockets != NULL) {
+        sockets_add(call->boundary->sockets, fd);
+    }
+    if (fchdir(call->boundary->host_root) < 0 && error == 0) {
+        error = errno;
+    }
+    return error == 0 ? call_return(call, 0) : call_fail(call, error);
+}
+
+static enum call_result
+bind_behalf(struct call *call, struct resolved *resolved)
+{
+    AUTO(closep) int parent = resolve_host_parent(call, resolved);
+
+    if (parent < 0) {
+        return course_lost(call, resolved, parent, "bind");
+    }
+    return bind_in(call, parent, resolved->name);
+}
+
+enum call_result
+net_bind_unix(struct call *call, const struct address *address)
+{
+    AUTO(resolved_done) struct resolved resolved;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
+    enum call_result result = CALL_WORKER;
+    enum course course;
+    int r;
+
+    resolved_init(&resolved);
+    if (!path_of(address, path)) {
+        return CALL_CONTINUE; /* abstract, or to be given a name: nothing in a file system */
+    }
+    snprintf(resolved.asked, sizeof resolved.asked, "%s", path);
+    r = resolve_text(call, AT_FDCWD, path, RESOLVE_NAME, &resolved);
+    if (r < 0) {
+        return fail_path(call, r, &resolved, "bind");
+    }
+    if (resolved.object >= 0 || resolved.parent < 0) {
+        return call_fail(call, EADDRINUSE);
+    }
+    course = course_of(call, &resolved, resolved.parent, "bind", &result);
+    if (course == COURSE_ANSWERED || !call->on_worker) {
+        return result;
+    }
+    return course == COURSE_BEHALF ? bind_behalf(call, &resolved)
+                                   : bind_in(call, resolved.parent, resolved.name);
+}
