@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -49,7 +50,7 @@ asker_new(abx_context *context, const char *how)
         return asker;
     }
     if (strcmp(how, "tty") == 0) {
-        asker->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+        asker->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NONBLOCK);
         if (asker->tty < 0) {
             fprintf(stderr, "agentbox: --ask tty: no terminal: %s\n", strerror(errno));
             free(asker);
@@ -160,6 +161,7 @@ show_question(struct asker *asker, abx_event *event)
     if (stream == NULL) {
         return;
     }
+    tcflush(asker->tty, TCIFLUSH); /* what was typed before is no answer */
     fputs("\r\nagentbox: a command asks for something the policy puts to you\r\n", stream);
     show(stream, event, ABX_FIELD_VERB, "wants to");
     show(stream, event, ABX_FIELD_TARGET, "what");
@@ -219,6 +221,12 @@ asker_take(struct asker *asker, abx_event *event)
     }
 }
 
+bool
+asker_has_terminal(const struct asker *asker)
+{
+    return asker->tty >= 0 && asker->n_questions > 0;
+}
+
 size_t
 asker_poll_set(struct asker *asker, struct pollfd *entries, size_t room)
 {
@@ -239,25 +247,45 @@ asker_poll_set(struct asker *asker, struct pollfd *entries, size_t room)
     return n;
 }
 
+/* One of the words or its first letter, and nothing else: "cancel" is no yes.  -1: none. */
+static int
+scope_of(const char *line, size_t length)
+{
+    static const char *const words[] = {
+        [ABX_SCOPE_ONCE] = "once",
+        [ABX_SCOPE_COMMAND] = "command",
+        [ABX_SCOPE_BOX] = "box",
+    };
+
+    while (length > 0 && strchr("\r\n", line[length - 1]) != NULL) {
+        length--;
+    }
+    for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++) {
+        if ((length == 1 && line[0] == words[i][0]) ||
+                (length == strlen(words[i]) && memcmp(line, words[i], length) == 0)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 static void
 tty_ready(struct asker *asker)
 {
     struct question *question = &asker->questions[0];
     char line[64];
     ssize_t length = read(asker->tty, line, sizeof line);
-    const char *message = "no";
-    uint32_t scope;
+    int scope = length > 0 ? scope_of(line, (size_t)length) : -1;
 
-    if (length > 0 && strchr("ocb", line[0]) != NULL) {
-        scope = line[0] == 'o'   ? ABX_SCOPE_ONCE
-                : line[0] == 'c' ? ABX_SCOPE_COMMAND
-                                 : ABX_SCOPE_BOX;
-        message = "yes";
-        answer(asker, question->event, ABX_VERDICT_ALLOW, scope, NULL);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (scope >= 0) {
+        answer(asker, question->event, ABX_VERDICT_ALLOW, (uint32_t)scope, NULL);
     } else {
         answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
     }
-    dprintf(asker->tty, "%s\r\n", message);
+    dprintf(asker->tty, "%s\r\n", scope >= 0 ? "yes" : "no");
     remove_question(asker, 0);
 }
 

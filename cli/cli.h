@@ -49,6 +49,8 @@ struct pollfd;
 struct asker *asker_new(abx_context *context, const char *how); /* NULL: an error was printed */
 /* Takes a question; the event is referenced as long as needed. */
 void asker_take(struct asker *asker, abx_event *event);
+/* The next thing that is typed is an answer, nothing for the command. */
+bool asker_has_terminal(const struct asker *asker);
 /* Descriptors to poll, at most `room`; and what to do after poll with the same entries. */
 size_t asker_poll_set(struct asker *asker, struct pollfd *entries, size_t room);
 void asker_ready(struct asker *asker, const struct pollfd *entries, size_t n_entries);

@@ -153,7 +153,7 @@ take_events(struct run *run)
 static size_t
 poll_set(struct run *run, struct pollfd *entries)
 {
-    bool wants_input = run->terminal >= 0 && !run->stdin_ended;
+    bool wants_input = run->terminal >= 0 && !run->stdin_ended && !asker_has_terminal(run->asker);
 
     entries[0] = (struct pollfd){ .fd = run->wait_handle, .events = POLLIN };
     entries[1] = (struct pollfd){ .fd = signal_pipe[0], .events = POLLIN };
