@@ -13,8 +13,9 @@ ALLOWED = {
     "event": {"base"},
     "backend": {"base", "plan"},
     "linux": {"base", "plan", "backend"},
-    "supervise": {"base", "policy", "plan", "event", "backend"},
-    "api": {"base", "policy", "plan", "event", "backend", "supervise"},
+    "egress": {"base", "policy", "backend"},
+    "supervise": {"base", "policy", "plan", "event", "backend", "egress"},
+    "api": {"base", "policy", "plan", "event", "backend", "egress", "supervise"},
 }
 # The program in the box: its own headers and the wire format, nothing else.
 INIT = {"plan/wire.h"}

@@ -16,6 +16,12 @@ struct subject {
     const char *program; /* path of its executable, "" if unknown */
 };
 
+/* Why something was denied, for a program that can be told in its own protocol. */
+struct refusal {
+    char rule[128], reason[256], alternative[256];
+    uint64_t ticket; /* of the question that was answered with no; else 0 */
+};
+
 /* What is done. */
 struct act {
     uint32_t request; /* ABX_REQUEST_* */
@@ -28,6 +34,7 @@ struct act {
                     else can write to; else -1 */
     bool *judged; /* set to true where the content decides; or NULL */
     bool quiet; /* only the verdict: no event, and no question (no ticket) where it is ASK */
+    struct refusal *refusal; /* written where it is denied; or NULL */
 };
 
 struct exit_status {
@@ -55,11 +62,14 @@ struct broker {
     void (*ended)(void *data);
 };
 
+struct gateway; /* backend/gateway.h */
+
 /* What open needs besides the plan; borrowed during the call. */
 struct box_setup {
     const struct plan *plan; /* borrowed until close */
     struct loop *loop; /* the supervisor's; runs in its own thread already */
     const struct broker *broker; /* borrowed until close */
+    const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out */
     const char *init_path; /* NULL: the carried program */
 };
 

@@ -57,6 +57,18 @@ bool path_match_follows(const char *pattern, const char *link, const char *targe
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
 bool policy_guards(abx_policy *policy, const char *directory);
 
+/* Whether requests to this host and port must be read: some layer has HTTP rules for it, or a
+ * credential goes there. */
+bool policy_reads_http(abx_policy *policy, const char *host, uint32_t port);
+/* What a name turned out to be: whether this address (as text) may be dialled for it.  Closed
+ * ranges (private, loopback, link-local, metadata ...) need a rule that opens them; a deny of the
+ * address counts; the name's own rule was asked before. */
+abx_verdict policy_decide_address(abx_policy *policy, const char *name, const char *address,
+        uint32_t port, struct ruling *ret_ruling);
+/* Whether the credential with this index goes to that host. */
+bool policy_credential_goes_to(
+        abx_policy *policy, size_t credential, const char *host, uint32_t port);
+
 extern const char *const verdict_words[3]; /* by ABX_VERDICT_* */
 
 enum network_mode { NETWORK_NONE = 0, NETWORK_FILTERED, NETWORK_HOST };
@@ -64,6 +76,24 @@ extern const char *const network_words[3]; /* by enum network_mode, as a documen
 struct policy_input {
     const char *from; /* absolute host path */
     const char *as; /* relative, below the inputs directory of the box, "/task/in" */
+};
+/* How a credential is put into a request. */
+enum credential_kind {
+    CREDENTIAL_BEARER = 0, /* Authorization: Bearer SECRET */
+    CREDENTIAL_BASIC, /* Authorization: Basic, of "user:password" or of `user` and the secret */
+    CREDENTIAL_HEADER, /* the header `place` */
+    CREDENTIAL_QUERY, /* the query parameter `place` */
+    CREDENTIAL_SIGV4 /* signed again, AWS Signature Version 4 */
+};
+extern const char *const credential_words[5]; /* by enum credential_kind, as a document has them */
+struct policy_credential {
+    const char *name;
+    const char *env; /* NULL: no variable */
+    enum credential_kind kind;
+    const char *place; /* HEADER, QUERY */
+    const char *user; /* BASIC; or NULL */
+    uint64_t lease_s; /* 0: as the harness says */
+    uint32_t layer;
 };
 /* What is not a verdict; of all layers together.  Borrowed from the policy. */
 struct policy_settings {
@@ -85,6 +115,10 @@ struct policy_settings {
     bool weaken_nested_namespaces;
     bool weaken_best_effort;
     const char *run_as; /* "uid:gid" or NULL */
+    const struct policy_credential *credentials;
+    size_t n_credentials;
+    const char
+            *extra_ca; /* path of a PEM file of the host that is believed besides its own; NULL */
     const char *upstream; /* "environment", "none" or the URL of a proxy; NULL: not given */
     const char *tmp; /* value of ${tmp}, or NULL: a private place where no name is protected */
 };

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/egress only: connects outside, to the addresses that a name really has, each checked
+ * against the policy just before it is dialled; or through the upstream proxy.  Names are looked up
+ * by getaddrinfo on threads of their own (nsswitch, VPN and split DNS keep working). */
+#ifndef ABX_EGRESS_DIAL_H
+#define ABX_EGRESS_DIAL_H
+
+#include "egress/egress.h"
+
+struct dial;
+
+/* Called once, on the egress thread: a connected non-blocking descriptor (the callee's) and error
+ * 0; or -1 and an errno.  `refusal` is not NULL where the policy said no (EACCES; the event has
+ * been made). */
+typedef void (*dial_fn)(void *data, int fd, int error, const struct refusal *refusal);
+
+/* Egress thread.  The name was allowed already.  NULL: `fn` has been called. */
+struct dial *dial_start(struct egress_box *box, const struct subject *subject,
+        const struct destination *destination, dial_fn fn, void *data);
+void dial_cancel(struct dial *dial);
+
+#endif

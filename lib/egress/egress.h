@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The egress proxy: what leaves a box goes through here, is decided again and dialled outside.
+ * Knows policy and protocols, not the boundary.  One thread for each context serves all its boxes;
+ * it starts with the first box that has a way out. */
+#ifndef ABX_EGRESS_EGRESS_H
+#define ABX_EGRESS_EGRESS_H
+
+#include "backend/gateway.h"
+#include "policy/policy.h"
+
+struct egress; /* one per context */
+struct egress_box; /* one per box with a way out */
+
+abx_status egress_new(struct egress **ret_egress, struct fail *fail);
+/* Every box of it is closed already. */
+void egress_free(struct egress *egress);
+
+struct egress_setup {
+    abx_policy *policy; /* resolved; borrowed until close */
+    const struct broker *broker; /* decides and reports; borrowed until close */
+    const char *const *environment; /* the host's proxy variables, NULL-terminated, for
+                                       "upstream": "environment" */
+};
+abx_status egress_open(struct egress *egress, const struct egress_setup *setup,
+        struct egress_box **ret_box, struct fail *fail);
+/* What the backend gets; lives as long as the box. */
+const struct gateway *egress_gateway(struct egress_box *box);
+/* The answer to a question that the broker gave this ticket; any thread that holds no lock; tickets
+ * of others are nothing.  `reason` reaches the program with a refusal; NULL: none. */
+void egress_answer(
+        struct egress_box *box, uint64_t ticket, abx_verdict verdict, const char *reason);
+/* The certificate that signs what is terminated, PEM; NULL if nothing ever is, or the build has no
+ * TLS.  Lives as long as the egress. */
+const char *egress_authority(struct egress_box *box);
+/* What a command's environment holds in place of a credential, "NAME=stand-in", NULL-terminated;
+ * lives as long as the box. */
+const char *const *egress_environment(struct egress_box *box);
+/* A secret for the credential of that name; copied, wiped after use or `expires_ms` (Unix time, 0:
+ * never). ABX_ERR_INVALID: no such credential, or a secret that the kind cannot carry. */
+abx_status egress_set_secret(struct egress_box *box, const char *name, const void *secret,
+        size_t length, int64_t expires_ms, struct fail *fail);
+/* Ends every connection; no broker call after it returned.  Not on the egress thread. */
+void egress_close(struct egress_box *box);
+
+#endif
