@@ -77,8 +77,7 @@ measure(abx_policy *policy, const char *text, bool slowly)
     }
     start = now_ns();
     for (int i = 0; i < rounds; i++) {
-        verdict = slowly ? slow_decide(&note, &r.request)
-                         : policy_decide(policy, &r.request, &ruling);
+        verdict = slowly ? slow_decide(&note, &r) : policy_decide(policy, &r.request, &ruling);
     }
     (void)verdict;
     return (now_ns() - start) / rounds;

@@ -50,8 +50,8 @@ compare(const struct note *note, abx_policy *policy, const char *line)
             return;
         }
     }
-    policy_decide(policy, &r.request, &ruling);
-    if (ruling.verdict != slow_decide(note, &r.request)) {
+    note_decide(policy, &r, &ruling);
+    if (ruling.verdict != slow_decide(note, &r)) {
         abort();
     }
 }

@@ -10,6 +10,11 @@
 static const char network_reason[] = "the policy allows no network";
 static const char network_alternative[] = "work with what is in the box; a policy with network "
                                           "mode 'filtered' and this host could allow it";
+static const char closed_reason[] = "the name leads to an address that is not public (loopback, "
+                                    "private, link-local, metadata or the like)";
+static const char closed_alternative[] =
+        "use a host of the public network; 'private' or 'host_loopback' of the policy's network "
+        "section could open this address";
 
 /* What rules about git directories say; the rule itself is only where they are. */
 static const struct {
@@ -188,6 +193,34 @@ decide_connect(const struct layer *layer, bool is_innermost, const abx_request *
     return true;
 }
 
+/* An address that an allowed name turned out to be: what is public needs no rule of its own. */
+static bool
+decide_address(const struct layer *layer, bool is_innermost, const struct host_pattern *address,
+        uint32_t port, struct ruling *ruling)
+{
+    bool is_closed = host_is_closed(address) && layer->settings.network != NETWORK_HOST;
+    struct pick pick;
+
+    if (!has_opinion(layer, is_innermost, SLOT_CONNECT)) {
+        return false;
+    }
+    if (layer->settings.network == NETWORK_NONE) {
+        rule_by_nature(
+                ABX_VERDICT_DENY, "network:mode", network_reason, network_alternative, ruling);
+        return true;
+    }
+    index_pick_host(layer, address, port, &pick);
+    if (pick.rule != NO_RULE) {
+        rule_by_pick(layer, &pick, ruling);
+    } else if (is_closed) {
+        rule_by_nature(
+                ABX_VERDICT_DENY, "network:closed", closed_reason, closed_alternative, ruling);
+    } else {
+        rule_by_default(layer, SLOT_CONNECT, ABX_VERDICT_ALLOW, ruling);
+    }
+    return true;
+}
+
 static bool
 decide_listen(const struct layer *layer, bool is_innermost, uint32_t port, struct ruling *ruling)
 {
@@ -225,6 +258,7 @@ struct question {
     const abx_request *request;
     uint32_t access;
     const struct path_split *path;
+    const struct host_pattern *address; /* CONNECT: of a name that was allowed; else NULL */
 };
 
 static bool
@@ -243,7 +277,9 @@ decide_layer(const struct layer *layer, bool is_innermost, const struct question
                 question->access == ABX_ACCESS_READ ? SLOT_READ : SLOT_WRITE, question->path,
                 request->verb, ruling);
     case ABX_REQUEST_CONNECT:
-        return decide_connect(layer, is_innermost, request, ruling);
+        return question->address != NULL ? decide_address(layer, is_innermost, question->address,
+                                                   request->port, ruling)
+                                         : decide_connect(layer, is_innermost, request, ruling);
     case ABX_REQUEST_LISTEN:
         return decide_listen(layer, is_innermost, request->port, ruling);
     case ABX_REQUEST_SOCKET:
@@ -350,5 +386,26 @@ policy_decide(abx_policy *policy, const abx_request *request, struct ruling *ret
         ret_ruling->layer = 0;
         ret_ruling->source = "";
     }
+    return ret_ruling->verdict;
+}
+
+abx_verdict
+policy_decide_address(abx_policy *policy, const char *name, const char *address, uint32_t port,
+        struct ruling *ret_ruling)
+{
+    abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_CONNECT, .target = address, .port = port
+    };
+    struct question question = { .request = &request };
+    struct host_pattern asked, found;
+    struct fail fail;
+
+    if (host_parse(name, &asked, &fail) < 0 || asked.form == HOST_ADDRESS ||
+            host_parse(address, &found, &fail) < 0 || found.form != HOST_ADDRESS ||
+            !host_is_single(&found)) {
+        return policy_decide(policy, &request, ret_ruling); /* nothing was allowed by name */
+    }
+    question.address = &found;
+    decide_layers(policy, &question, ret_ruling);
     return ret_ruling->verdict;
 }

@@ -304,6 +304,28 @@ host_canonical(const char *host, struct fail *fail)
 }
 
 bool
+policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE])
+{
+    AUTO(str_done) struct str out = { 0 };
+    struct host_pattern pattern;
+    struct fail fail;
+
+    if (host_parse(host, &pattern, &fail) < 0 || !host_is_single(&pattern)) {
+        return false;
+    }
+    if (pattern.form == HOST_NAME) {
+        str_add(&out, pattern.name);
+    } else if (!print_block(&pattern, &out)) {
+        return false;
+    }
+    if (out.failed || out.length >= POLICY_HOST_SIZE) {
+        return false;
+    }
+    memcpy(ret_host, out.data, out.length + 1);
+    return true;
+}
+
+bool
 host_name_is_public(const char *name)
 {
     static const char *const reserved[] = { "localhost", "local", "internal", "home.arpa",

@@ -65,6 +65,10 @@ bool policy_reads_http(abx_policy *policy, const char *host, uint32_t port);
  * address counts; the name's own rule was asked before. */
 abx_verdict policy_decide_address(abx_policy *policy, const char *name, const char *address,
         uint32_t port, struct ruling *ret_ruling);
+/* The one spelling of a host as a request may name it: a name in lower case and A-labels without
+ * the dot at its end, or an address without brackets.  False: it is none, or a pattern. */
+#define POLICY_HOST_SIZE 256u
+bool policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE]);
 /* Whether the credential with this index goes to that host. */
 bool policy_credential_goes_to(
         abx_policy *policy, size_t credential, const char *host, uint32_t port);

@@ -189,11 +189,12 @@ note_parse_request(const char *text, struct note_request *ret_request)
         { "read+write ", ABX_REQUEST_PATH, ABX_ACCESS_READ | ABX_ACCESS_WRITE },
         { "exec ", ABX_REQUEST_EXEC, 0 },
         { "connect ", ABX_REQUEST_CONNECT, 0 },
+        { "address ", ABX_REQUEST_CONNECT, 0 },
         { "listen ", ABX_REQUEST_LISTEN, 0 },
         { "socket ", ABX_REQUEST_SOCKET, 0 },
     };
     struct note_request *r = ret_request;
-    char *by;
+    char *by, *of;
     uint32_t last;
 
     memset(r, 0, sizeof *r);
@@ -217,6 +218,11 @@ note_parse_request(const char *text, struct note_request *ret_request)
         copy_text(r->verb, by + 4, strlen(by + 4));
         r->request.verb = r->verb;
     }
+    of = strstr(r->target, " of ");
+    if (of != NULL) {
+        *of = '\0';
+        copy_text(r->name, of + 4, strlen(of + 4));
+    }
     if (r->request.kind == ABX_REQUEST_LISTEN) {
         r->request.port = (uint32_t)strtoul(r->target, NULL, 10);
     } else if (r->request.kind == ABX_REQUEST_CONNECT) {
@@ -224,6 +230,17 @@ note_parse_request(const char *text, struct note_request *ret_request)
     }
     r->request.target = r->target;
     return true;
+}
+
+void
+note_decide(abx_policy *policy, const struct note_request *request, struct ruling *ret_ruling)
+{
+    if (request->name[0] != '\0') {
+        policy_decide_address(
+                policy, request->name, request->target, request->request.port, ret_ruling);
+    } else {
+        policy_decide(policy, &request->request, ret_ruling);
+    }
 }
 
 static abx_status

@@ -8,7 +8,7 @@
  * pattern may be followed by ` literal`; hosts and `listen` by `:PORT` or `:FIRST-LAST`.  `network:
  * filtered` or `network: host` is the mode.  ` OVER ` puts a ceiling over what follows. Requests:
  * `read /w/a`, `write /w/a by rename`, `exec /bin/sh`, `connect example.com:443`, `listen 80`,
- * `socket @name`. */
+ * `socket @name`, `address 10.1.2.3:443 of example.com` (what an allowed name turned out to be). */
 #ifndef ABX_TESTS_POLICY_NOTATION_H
 #define ABX_TESTS_POLICY_NOTATION_H
 
@@ -45,6 +45,7 @@ struct note_request {
     abx_request request;
     char target[NOTE_TEXT_MAX];
     char verb[NOTE_TEXT_MAX];
+    char name[NOTE_TEXT_MAX]; /* not empty: `target` is an address of this allowed name */
 };
 
 bool note_parse(const char *text, struct note *ret_note);
@@ -52,7 +53,9 @@ bool note_parse_request(const char *text, struct note_request *ret_request);
 /* NULL: a rule was refused, and `fail` says why. */
 abx_policy *note_policy(const struct note *note, struct fail *fail);
 
+void note_decide(abx_policy *policy, const struct note_request *request, struct ruling *ret_ruling);
+
 /* slow.c */
-abx_verdict slow_decide(const struct note *note, const abx_request *request);
+abx_verdict slow_decide(const struct note *note, const struct note_request *request);
 
 #endif

@@ -531,7 +531,7 @@ slow_exec(const struct note *note, uint32_t layer, const abx_request *request)
 }
 
 static int
-slow_connect(const struct note *note, uint32_t layer, const abx_request *request)
+slow_connect(const struct note *note, uint32_t layer, const abx_request *request, bool is_named)
 {
     struct candidate best = { 0 };
 
@@ -542,16 +542,21 @@ slow_connect(const struct note *note, uint32_t layer, const abx_request *request
         return ABX_VERDICT_DENY;
     }
     compete_hosts(note, layer, request, &best);
-    return best.exists                                   ? (int)best.verdict
-           : note->layers[layer].network == NETWORK_HOST ? ABX_VERDICT_ALLOW
-                                                         : ABX_VERDICT_DENY;
+    if (best.exists) {
+        return (int)best.verdict;
+    }
+    return note->layers[layer].network == NETWORK_HOST || (is_named && !is_closed(request->target))
+                   ? ABX_VERDICT_ALLOW
+                   : ABX_VERDICT_DENY;
 }
 
 static int
-slow_layer(const struct note *note, uint32_t layer, uint32_t access, const abx_request *request)
+slow_layer(const struct note *note, uint32_t layer, uint32_t access, const struct note_request *r)
 {
+    const abx_request *request = &r->request;
+
     if (request->kind == ABX_REQUEST_CONNECT) {
-        return slow_connect(note, layer, request);
+        return slow_connect(note, layer, request, r->name[0] != '\0');
     }
     if (request->kind == ABX_REQUEST_SOCKET) {
         return slow_path(note, layer, ABX_REQUEST_SOCKET, 0, request);
@@ -562,9 +567,10 @@ slow_layer(const struct note *note, uint32_t layer, uint32_t access, const abx_r
 
 /* Paths, hosts and sockets with a path; the strictest of all layers and access bits. */
 abx_verdict
-slow_decide(const struct note *note, const abx_request *request)
+slow_decide(const struct note *note, const struct note_request *request)
 {
-    uint32_t asked = request->kind == ABX_REQUEST_PATH ? request->access : ABX_ACCESS_EXEC;
+    uint32_t asked =
+            request->request.kind == ABX_REQUEST_PATH ? request->request.access : ABX_ACCESS_EXEC;
     abx_verdict verdict = ABX_VERDICT_ALLOW;
 
     for (uint32_t access = 1; access <= 4; access <<= 1) {

@@ -96,6 +96,17 @@ START_TEST(a_host_has_one_spelling)
 }
 END_TEST
 
+START_TEST(a_request_names_a_host_in_its_one_spelling_and_no_pattern)
+{
+    const struct spelling_case *c = &spelling_cases[_i];
+    char spelling[POLICY_HOST_SIZE] = "untouched";
+    bool is_single = c->canonical != NULL && strpbrk(c->canonical, "*/") == NULL;
+
+    ck_assert_msg(policy_host_spelling(c->host, spelling) == is_single, "%s", c->name);
+    ck_assert_str_eq(spelling, is_single ? c->canonical : "untouched");
+}
+END_TEST
+
 static const struct order_case {
     const char *host, *more, *less; /* NULL: does not match */
 } order_cases[] = {
@@ -200,6 +211,8 @@ make_suite(void)
     TCase *tcase = tcase_create("host");
 
     tcase_add_loop_test(tcase, a_host_has_one_spelling, 0, N_ELEMENTS(spelling_cases));
+    tcase_add_loop_test(tcase, a_request_names_a_host_in_its_one_spelling_and_no_pattern, 0,
+            N_ELEMENTS(spelling_cases));
     tcase_add_loop_test(
             tcase, the_more_particular_host_pattern_matches_more, 0, N_ELEMENTS(order_cases));
     tcase_add_loop_test(tcase, other_hosts_do_not_match, 0, N_ELEMENTS(apart_cases));
