@@ -313,9 +313,10 @@ boundary_kill(struct boundary *boundary)
     }
 }
 
-/* Also for a box that was made in part.  The order matters: killed first, so that nothing sees
- * refusals that come from taking down; then nobody serves or waits any more (an unanswered request
- * of the mask would keep its process, and so init, alive); then init can be reaped. */
+/* Also for a box that was made in part.  The order matters: killed and seen dead while everything
+ * is served as before, since a process that the kill has not reached yet would see its calls fail.
+ * Then nobody serves or waits any more: what is not dead by now waits for the mask or a worker, and
+ * is let go.  Then init can be reaped. */
 void
 boundary_close(struct boundary *boundary)
 {
@@ -326,14 +327,12 @@ boundary_close(struct boundary *boundary)
     }
     own = boundary->own;
     boundary_kill(boundary);
+    launch_wait(&own->init, END_MILLISECONDS);
     pthread_mutex_lock(&own->lock);
     own->state = BOX_ENDED;
     pthread_mutex_unlock(&own->lock);
     if (!loop_call(boundary->loop, detach, boundary)) {
         detach(boundary); /* the loop has stopped: its owner's thread may do this */
-    }
-    if (!boundary->plan->capabilities.pid_namespace && own->init.pidfd >= 0) {
-        launch_wait(&own->init, END_MILLISECONDS);
     }
     launch_end(&own->init);
     cgroup_free(own->cgroup);

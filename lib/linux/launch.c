@@ -5,6 +5,7 @@
  * thread. */
 #include "linux/launch.h"
 
+#include "base/loop.h"
 #include "base/mem.h"
 #include "linux/init/blob.h"
 #include "plan/wire.h"
@@ -307,9 +308,13 @@ launch_kill(const struct launched *launched)
 void
 launch_wait(const struct launched *launched, int milliseconds)
 {
+    const uint64_t end = clock_now_ns() + (uint64_t)milliseconds * 1000000u;
     struct pollfd entry = { .fd = launched->pidfd, .events = POLLIN };
 
-    poll(&entry, 1, milliseconds); /* an interruption ends the wait: then it is killed */
+    while (launched->pidfd >= 0 && milliseconds > 0 && poll(&entry, 1, milliseconds) < 0 &&
+            errno == EINTR) {
+        milliseconds = (int)((int64_t)(end - clock_now_ns()) / 1000000);
+    }
 }
 
 void

@@ -31,7 +31,7 @@ abx_status launch_write_maps(int32_t pid, struct fail *fail);
 /* Kills and reaps, also if it has ended already; closes the pidfd. */
 void launch_end(struct launched *launched);
 void launch_kill(const struct launched *launched);
-/* Waits until it has ended by itself, for a while. */
+/* Waits until it and what is in its pid namespace have ended, but no longer than that. */
 void launch_wait(const struct launched *launched, int milliseconds);
 
 #endif

@@ -279,7 +279,10 @@ ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t 
         return NULL;
     }
     if (box->killed || box->ended) {
-        return "the box is closing";
+        /* It waits for its own end, which is near; nobody is asked and nothing is refused. */
+        *ret_ticket = fresh->ticket;
+        approval_free(fresh);
+        return NULL;
     }
     if (box->approvals.count >= APPROVALS_MAX) {
         return "too many questions are open";

@@ -512,6 +512,21 @@ grant(const char *target, uint32_t access, int64_t expires_ms, uint32_t uses, ui
     return abx_box_grant(box, &pattern, expires_ms, uses, "pat", ret_grant, NULL);
 }
 
+START_TEST(nothing_is_asked_or_refused_while_a_box_dies)
+{
+    abx_process *process = spawn(NULL);
+    uint64_t ticket = 0;
+
+    ck_assert_int_eq(abx_box_kill(box), ABX_OK);
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/w/ask/f", &ticket),
+            ABX_VERDICT_ASK);
+    expect_no_event(ABX_EVENT_APPROVAL);
+    expect_no_event(ABX_EVENT_DENIAL);
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
+    abx_process_unref(process);
+}
+END_TEST
+
 START_TEST(a_grant_adds_exactly_one_request)
 {
     abx_process *process = spawn(NULL);
@@ -958,6 +973,7 @@ make_suite(void)
     tcase_add_test(tcase, questions_are_limited_per_minute);
     tcase_add_test(tcase, an_interrupted_call_that_comes_back_gets_the_answer);
     tcase_add_test(tcase, a_question_ends_with_its_command);
+    tcase_add_test(tcase, nothing_is_asked_or_refused_while_a_box_dies);
     tcase_add_loop_test(tcase, scopes_of_an_answer, 0, N_ELEMENTS(scope_cases));
 
     tcase = new_case(suite, "grants");
