@@ -123,25 +123,26 @@ def run_case(case, user, library):
                        LANG="C.UTF-8", TERM="xterm", GIT_AUTHOR_NAME="t", GIT_AUTHOR_EMAIL="t@t",
                        GIT_COMMITTER_NAME="t", GIT_COMMITTER_EMAIL="t@t")
     script(case, user, base)
-    with open(library + "/out", "wb") as out:
+    with open(library + "/out", "wb") as out, open(library + "/verdict", "wb") as verdict:
+        environment["VERDICT"] = str(verdict.fileno())
         child = subprocess.Popen(["unshare", "-m", "--propagation", "private", "-n", "--uts", "--pid", "--fork", "--kill-child", "bash",
                                   base + "/start.sh"], env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                 start_new_session=True)
+                                 pass_fds=[verdict.fileno()], start_new_session=True)
         late = ""
         try:
             child.wait(timeout=case.get("limit", 60))
         except subprocess.TimeoutExpired:
-            late = "\nFAIL case timed out"
+            late = "FAIL case timed out"
         try:
             os.killpg(child.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         child.wait()
-    text = open(library + "/out", "rb").read().decode("utf8", "replace") + late
-    verdicts = [line for line in text.splitlines() if line.startswith(("PASS", "FAIL", "SKIP"))]
+    text = open(library + "/out", errors="replace").read()
+    verdicts = [line for line in [*open(library + "/verdict", errors="replace"), late] if line.startswith(("PASS", "FAIL", "SKIP"))]
     subprocess.run(["chmod", "-R", "u+rwX", base], stderr=subprocess.DEVNULL)
     shutil.rmtree(base, ignore_errors=True)
-    return (verdicts[-1] if verdicts else "ERROR " + text[-300:].replace("\n", " | "))[:240], text
+    return (verdicts[-1].strip() if verdicts else "ERROR " + text[-300:].replace("\n", " | "))[:240], text
 
 
 def main():
