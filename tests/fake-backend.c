@@ -382,6 +382,12 @@ fake_answer_to(uint64_t ticket)
     return verdict;
 }
 
+static const char *
+proxy(struct boundary *b)
+{
+    return NULL;
+}
+
 static char *
 receipt(struct boundary *b)
 {
@@ -433,6 +439,7 @@ const struct backend fake_backend = {
     .spawn = spawn,
     .signal = signal_command,
     .answer = answer,
+    .proxy = proxy,
     .receipt = receipt,
     .kill = kill_all,
     .close = close_boundary,

@@ -69,7 +69,8 @@ struct box_setup {
     const struct plan *plan; /* borrowed until close */
     struct loop *loop; /* the supervisor's; runs in its own thread already */
     const struct broker *broker; /* borrowed until close */
-    const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out */
+    const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out, and no
+                                      port of it is published */
     const char *init_path; /* NULL: the carried program */
 };
 
@@ -103,6 +104,9 @@ struct backend {
     /* Held calls of this ticket go on (ALLOW) or fail with EACCES (DENY).  Any thread that holds no
      * lock; may come before the `decide` that said ASK has returned. */
     void (*answer)(struct boundary *boundary, uint64_t ticket, abx_verdict verdict);
+    /* URL of the explicit proxy as the box's commands reach it, for their environment; NULL: there
+     * is none.  Lives as long as the box. */
+    const char *(*proxy)(struct boundary *boundary);
     /* JSON array for the receipt: {"mechanism","state","detail"} per layer.  Caller frees. */
     char *(*receipt)(struct boundary *boundary);
     void (*kill)(struct boundary *boundary); /* every process; the box cannot be used again */

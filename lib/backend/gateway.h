@@ -15,25 +15,33 @@ enum way {
 
 struct destination {
     enum way way;
-    const char *name; /* as the box's name server was asked, canonical; or an address as text */
-    uint16_t port;
+    const char *name; /* as the box's name server was asked, canonical; or an address as text; ""
+                         for the proxy */
+    uint16_t port; /* 0 for the proxy */
 };
 
 typedef void (*dialled_fn)(void *data, int error, uint64_t dialled);
 
+/* Any thread, none blocks.  The backend's close comes first; no function of these is called after
+ * it. */
 struct gateway {
     void *data;
-    /* Connects outside for a call that waits.  `fn` is called once, on any thread and maybe before
-     * this returns: error 0 and a number for `connected`, or an errno for the caller (EACCES: the
-     * denial has its event).  Copies what it is given. */
+    /* Connects outside for a call that waits; not for the proxy.  `fn` is called once, on any
+     * thread and maybe before this returns, maybe after the box closed: error 0 and a number for
+     * `connected`, or an errno for the caller (EACCES: the denial has its event).  Copies what it
+     * is given. */
     void (*dial)(void *data, const struct subject *subject, const struct destination *destination,
             dialled_fn fn, void *fn_data);
     /* Nobody will use it: the caller is gone. */
     void (*hang_up)(void *data, uint64_t dialled);
-    /* Takes the descriptor: the box's end of a connection that was accepted.  `dialled` is 0 where
-     * nothing has been dialled yet. */
+    /* Takes the descriptor (non-blocking): the box's end of a connection that was accepted.
+     * `dialled` is 0 where nothing has been dialled yet.  Copies the rest. */
     void (*connected)(void *data, int fd, const struct subject *subject,
             const struct destination *destination, uint64_t dialled);
+    /* Takes two descriptors (non-blocking) and passes on what comes, both ways, until both ends are
+     * over: somebody on the host reached a published port of the box (`server` may still be
+     * connecting).  Nothing is decided. */
+    void (*relay)(void *data, int client, int server);
 };
 
 #endif

@@ -13,6 +13,7 @@ const struct backend backend_native = {
     .spawn = boundary_spawn,
     .signal = boundary_signal,
     .answer = boundary_answer,
+    .proxy = boundary_proxy,
     .receipt = boundary_receipt,
     .kill = boundary_kill,
     .close = boundary_close,

@@ -11,6 +11,7 @@
 #include "linux/listen/notify.h"
 #include "linux/net/sockets.h"
 #include "linux/net/stub.h"
+#include "plan/network.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -541,4 +542,10 @@ boundary_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict)
     struct answer answer = { .boundary = boundary, .ticket = ticket, .verdict = verdict };
 
     loop_call(boundary->loop, deliver, &answer);
+}
+
+const char *
+boundary_proxy(struct boundary *boundary)
+{
+    return boundary->plan->network == NETWORK_FILTERED ? NETWORK_PROXY_URL : NULL;
 }

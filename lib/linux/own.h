@@ -72,6 +72,7 @@ abx_status boundary_open(
 void boundary_kill(struct boundary *boundary);
 void boundary_close(struct boundary *boundary);
 void boundary_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict);
+const char *boundary_proxy(struct boundary *boundary);
 
 /* ---- commands.c ---- */
 abx_status boundary_spawn(
