@@ -7,6 +7,7 @@
 
 #include <linux/capability.h>
 #include <linux/eventpoll.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/stat.h>
 
@@ -15,6 +16,7 @@
 
 #define FIRST_FD 10
 #define BOX_DEVICE 7
+#define GET_NAMESPACE 0x894c /* SIOCGSKNS */
 
 struct fake fake;
 
@@ -22,7 +24,7 @@ void
 fake_reset(void)
 {
     memset(&fake, 0, sizeof fake);
-    fake.fail_at = fake.failed = -1;
+    fake.fail_at = fake.failed = fake.refuse_request = -1;
     fake.pid = 1;
     fake.open[WIRE_CONTROL_FD] = true;
 }
@@ -204,6 +206,30 @@ fake_write(const void *buffer, size_t size)
 }
 
 static long
+fake_request(const void *bytes, size_t size)
+{
+    if (fake.n_requests == FAKE_REQUESTS || size > FAKE_REQUEST) {
+        return -ENOBUFS;
+    }
+    memcpy(fake.requests[fake.n_requests], bytes, size);
+    fake.request_sizes[fake.n_requests++] = size;
+    return (long)size;
+}
+
+static long
+fake_acknowledge(void *buffer)
+{
+    const bool is_refused = fake.refuse_request == (long)fake.n_requests - 1;
+    const struct nlmsghdr header = { .nlmsg_len = NLMSG_HDRLEN + sizeof(struct nlmsgerr),
+        .nlmsg_type = NLMSG_ERROR };
+    const struct nlmsgerr error = { .error = is_refused ? -fake.refusal : 0 };
+
+    memcpy(buffer, &header, sizeof header);
+    memcpy((char *)buffer + NLMSG_HDRLEN, &error, sizeof error);
+    return (long)header.nlmsg_len;
+}
+
+static long
 fake_wait(int *status)
 {
     if (fake.children_at == fake.n_children) {
@@ -278,7 +304,7 @@ fake_result(long number, const long *a)
     case __NR_seccomp:
         return a[1] != 0 ? new_fd() : 0;
     case __NR_ioctl:
-        return a[1] == (long)TIOCGPTPEER ? new_fd() : 0;
+        return a[1] == (long)TIOCGPTPEER || a[1] == GET_NAMESPACE ? new_fd() : 0;
     case __NR_pipe2:
         return fake_pipe((int *)a[0]);
     case __NR_close:
@@ -301,6 +327,10 @@ fake_result(long number, const long *a)
         return fake_read((void *)a[1], (size_t)a[2]);
     case __NR_write:
         return fake_write((const void *)a[1], (size_t)a[2]);
+    case __NR_sendto:
+        return fake_request((const void *)a[1], (size_t)a[2]);
+    case __NR_recvfrom:
+        return fake_acknowledge((void *)a[1]);
     case __NR_wait4:
         return fake_wait((int *)a[1]);
     case __NR_epoll_pwait:

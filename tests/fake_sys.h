@@ -14,6 +14,8 @@
 #define FAKE_FDS 512
 #define FAKE_QUEUE 64
 #define FAKE_LOG 65536
+#define FAKE_REQUESTS 16
+#define FAKE_REQUEST 512
 
 /* A message that will be received, or was sent. */
 struct fake_message {
@@ -47,6 +49,8 @@ struct fake {
     const void *pipe; /* what read gives, once */
     size_t pipe_size;
     const char *missing; /* a path that faccessat does not find */
+    long refuse_request; /* the n-th request to rtnetlink is refused (from 0); -1: none */
+    int refusal; /* with this errno */
     const uint32_t *watch; /* copied to failed_step when the call fails */
 
     /* what happened */
@@ -60,6 +64,8 @@ struct fake {
     bool has_report;
     unsigned char address[32]; /* given to bind */
     const char *executed;
+    unsigned char requests[FAKE_REQUESTS][FAKE_REQUEST]; /* to rtnetlink */
+    size_t request_sizes[FAKE_REQUESTS], n_requests;
     long log[FAKE_LOG]; /* numbers, in order */
     bool open[FAKE_FDS];
     bool closed_twice;

@@ -57,6 +57,10 @@ static const struct op_rule op_rules[] = {
             FIELD_NONE, FIELD_NONE, FIELD_NONE },
     [OP_SOCKET] = { "socket", STAGE_NETWORK, STAGE_NETWORK, OPF_OPTIONAL, FIELD_SOCKET, FIELD_TEXT,
             FIELD_PORT, FIELD_NONE },
+    [OP_GATEWAY] = { "gateway", STAGE_NETWORK, STAGE_NETWORK, 0, FIELD_NONE, FIELD_NONE, FIELD_NONE,
+            FIELD_NONE },
+    [OP_WATCH] = { "watch", STAGE_NETWORK, STAGE_NETWORK, 0, FIELD_NONE, FIELD_NONE, FIELD_NONE,
+            FIELD_NONE },
     [OP_DROP_CAPABILITIES] = { "drop-capabilities", STAGE_CAPABILITIES, STAGE_CAPABILITIES, 0,
             FIELD_NONE, FIELD_NONE, FIELD_NUMBER, FIELD_NONE },
     [OP_LANDLOCK] = { "landlock", STAGE_LANDLOCK, STAGE_LANDLOCK, 0, FIELD_NUMBER, FIELD_NONE,
@@ -82,7 +86,7 @@ struct reader {
     uint32_t at; /* operation that is looked at */
     uint8_t stage;
     uint16_t slots; /* bit set: filled */
-    bool has_root, has_pivot, has_drop, has_landlock, has_self, has_ready;
+    bool has_root, has_pivot, has_gateway, has_drop, has_landlock, has_self, has_ready;
 };
 
 static abx_status
@@ -235,6 +239,11 @@ verify_order(struct reader *reader, const struct wire_op *op)
             return "one root, one pivot";
         }
         reader->has_pivot = true;
+    } else if (op->code == OP_GATEWAY || op->code == OP_WATCH) {
+        if (reader->has_gateway != (op->code == OP_WATCH)) {
+            return "one gateway, before it is watched";
+        }
+        reader->has_gateway = true;
     } else if (op->code == OP_DROP_CAPABILITIES) {
         reader->has_drop = true;
     } else if (op->code == OP_LANDLOCK) {

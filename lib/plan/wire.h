@@ -104,6 +104,10 @@ enum wire_code {
     OP_LOOPBACK_UP,
     OP_SOCKET, /* a: SOCK_STREAM or SOCK_DGRAM, b: string address (dotted or IPv6), x: port;
                   bound (and listening), sent as WIRE_SOCKET */
+    OP_GATEWAY, /* a second network namespace, joined to the box's (plan/network.h); every other
+                   address is local there */
+    OP_WATCH, /* a packet socket in the gateway that shows what no listener of ours would: datagrams
+                 and the like; sent as WIRE_SOCKET */
     /* STAGE_CAPABILITIES */
     OP_DROP_CAPABILITIES, /* x: mask that init keeps; commands get none; empties bounding set and
                              sets no_new_privs */
@@ -166,9 +170,12 @@ enum wire_kind {
     WIRE_KILL, /* id; value: signal, to the process group of the leader; 9: to every process of its
                   session and their descendants.  Nothing for a command that exited */
     WIRE_END, /* init exits; the kernel ends the box */
+    WIRE_MAKE_SOCKET, /* id: cookie; a TCP socket, answered by WIRE_MADE.  mask:
+                         WIRE_SOCKET_GATEWAY: in the gateway, listening at port `value` of every
+                         address; 0: in the box, of address family `value`, as it is */
     /* init to host */
     WIRE_FUSE = 32, /* fds: /dev/fuse */
-    WIRE_SOCKET, /* value: index of the OP_SOCKET; fds: socket */
+    WIRE_SOCKET, /* value: index of the OP_SOCKET or OP_WATCH; fds: socket */
     WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th
                    OPF_OPTIONAL op failed */
     WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
@@ -178,8 +185,10 @@ enum wire_kind {
                      killed before (WIRE_EXITED follows and says so) */
     WIRE_NOT_STARTED, /* id; value: errno; step: enum wire_start_step */
     WIRE_EXITED, /* id; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
-    WIRE_BOUND /* id: cookie; value: errno */
+    WIRE_BOUND, /* id: cookie; value: errno */
+    WIRE_MADE /* id: cookie; value: errno; fds: the socket, if that is 0 */
 };
+enum { WIRE_SOCKET_GATEWAY = 1 };
 enum {
     WIRE_BIND_READ_ONLY = 1, /* read-only onto itself; files too */
     WIRE_BIND_DETACH = 2 /* takes the mount away instead, of which the descriptor is the root */

@@ -76,6 +76,8 @@ add_all(struct program *program, bool is_tmpfs)
     number_a(program, 2, 0);
     add(program, OP_SOCKET, NULL, "::1", 53, 0);
     number_a(program, 1, 0);
+    add(program, OP_GATEWAY, NULL, NULL, 0, 0);
+    add(program, OP_WATCH, NULL, NULL, 0, 0);
     add(program, OP_DROP_CAPABILITIES, NULL, NULL, 1, 0);
     add(program, OP_LANDLOCK, NULL, NULL, 7, 1);
     number_a(program, 1, 0);
@@ -149,7 +151,7 @@ is_any(long number, const long *numbers, size_t count)
 /* Calls that cannot fail, or whose failure takes nothing away. */
 static const long without_effect[] = { SYS_close, SYS_munmap, SYS_rt_sigprocmask, SYS_rt_sigaction,
     SYS_umask, SYS_getpid, SYS_geteuid, SYS_getegid };
-static const long after_failure[] = { SYS_close, SYS_munmap, SYS_sendmsg };
+static const long after_failure[] = { SYS_close, SYS_munmap, SYS_sendmsg, SYS_setns };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct wire_message *
@@ -229,8 +231,8 @@ START_TEST(a_program_that_works_leaves_only_the_descriptors_that_serve)
     ck_assert_uint_eq(last_message()->mask, 0);
     ck_assert_int_eq(init.old_root, -1);
     ck_assert_int_eq(init.whole, -1);
-    /* root, pidfd of the host, proc, ruleset */
-    ck_assert_int_eq(fake_done(4), 0);
+    /* root, pidfd of the host, proc, ruleset, two networks */
+    ck_assert_int_eq(fake_done(6), 0);
     ck_assert(!fake.closed_twice);
     free(bytes.data);
 }

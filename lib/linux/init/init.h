@@ -57,6 +57,7 @@ struct init {
     int proc; /* the box's own proc, or -1 */
     int landlock; /* ruleset for commands, or -1 */
     bool landlock_self;
+    int network, gateway; /* the box's and the one behind it, or -1 */
     int slots[WIRE_SLOTS];
     uint64_t devices[INIT_DEVICES];
     uint32_t n_devices;
@@ -100,17 +101,25 @@ int init_remember(struct init *init, int fd); /* a file system made for the box 
 const char *init_text(const struct init *init, uint32_t offset);
 int op_run(struct init *init, const struct wire_op *op);
 
-/* mount.c, make.c, setup.c: one function an operation. */
+/* mount.c, make.c, setup.c, net.c, link.c: one function an operation. */
 typedef int op_fn(struct init *init, const struct wire_op *op);
 op_fn op_root_clone, op_root_tmpfs, op_bind, op_tmpfs, op_proc, op_devpts, op_remount, op_umount,
         op_fuse, op_open_tree, op_attach, op_pivot;
 op_fn op_mkdir, op_file, op_symlink, op_device, op_write;
 op_fn op_write_maps, op_set_ids, op_hostname, op_session, op_rlimit, op_drop_capabilities,
         op_landlock, op_landlock_path, op_landlock_self;
-op_fn op_loopback_up, op_socket;
+op_fn op_loopback_up, op_socket, op_watch, op_gateway;
 
 int init_keep_capabilities(uint64_t mask);
 int init_attach(struct init *init, int tree, const char *path);
+
+/* net.c */
+/* The TCP socket that WIRE_MAKE_SOCKET asks for, in *ret_fd; false: init is in the wrong network
+ * and cannot go on. */
+bool init_make_socket(struct init *init, const struct wire_message *request, int *ret_fd);
+
+/* link.c */
+int init_enter_network(int network);
 
 /* serve.c */
 _Noreturn void init_serve(struct init *init);

@@ -48,6 +48,7 @@ prepare(struct init *init)
 
     init->control = WIRE_CONTROL_FD;
     init->host = init->old_root = init->root = init->whole = init->proc = init->landlock = -1;
+    init->network = init->gateway = -1;
     for (unsigned i = 0; i < WIRE_SLOTS; i++) {
         init->slots[i] = -1;
     }

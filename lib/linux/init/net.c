@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The operations on the box's own network: the loopback device, and sockets that stand in it but
+ * The loopback device, and sockets that stand in the box's network or in the gateway (link.c) but
  * are served by the host. */
 #include "linux/init/init.h"
 
 #include "linux/init/sys.h"
 
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 
 #include <asm/sockios.h>
 #include <linux/sockios.h>
 
-#define BACKLOG 128
+#define BACKLOG 4096 /* the kernel takes less where its limit is lower */
 #define FLAG_UP 1 /* IFF_UP */
 
 /* struct ifreq; the exported header needs a libc. */
@@ -183,10 +186,19 @@ set_up(int fd, const struct wire_op *op, const union address *address, int size)
     return r;
 }
 
+/* Sends it, as the next of its kind, and closes it. */
+static int
+hand_out(struct init *init, int fd)
+{
+    const struct wire_message message = { .kind = WIRE_SOCKET, .value = (int32_t)init->n_sockets };
+
+    init->n_sockets++;
+    return close_and(fd, init_send(init->control, &message, fd));
+}
+
 int
 op_socket(struct init *init, const struct wire_op *op)
 {
-    const struct wire_message message = { .kind = WIRE_SOCKET, .value = (int32_t)init->n_sockets };
     union address address;
     int size = read_address(init_text(init, op->b), op->x, &address);
     int fd;
@@ -201,9 +213,122 @@ op_socket(struct init *init, const struct wire_op *op)
         return fd;
     }
     r = set_up(fd, op, &address, size);
-    if (r == 0) {
-        init->n_sockets++;
-        r = init_send(init->control, &message, fd);
+    return r == 0 ? hand_out(init, fd) : close_and(fd, r);
+}
+
+/* ---- in the gateway ---- */
+
+/* At this port of every address, IPv4 too.  A kernel without IPv6 has IPv4 only. */
+static int
+listen_everywhere(uint16_t port)
+{
+    union address address = { .v6 = { .sin6_family = SYS_AF_INET6,
+                                      .sin6_port = __builtin_bswap16(port) } };
+    const int zero = 0;
+    const int one = 1;
+    int fd = (int)SYS(socket, SYS_AF_INET6, SYS_SOCK_STREAM | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK,
+            0, 0, 0, 0);
+    int size = sizeof address.v6;
+    int r = 0;
+
+    if (fd == -EAFNOSUPPORT) {
+        fd = (int)SYS(socket, SYS_AF_INET, SYS_SOCK_STREAM | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK,
+                0, 0, 0, 0);
+        address.v4.sin_family = SYS_AF_INET;
+        size = sizeof address.v4;
+    } else if (fd >= 0) {
+        r = (int)SYS(setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero, 0);
     }
-    return close_and(fd, r);
+    if (fd < 0) {
+        return fd;
+    }
+    if (r == 0) {
+        r = (int)SYS(setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one, 0);
+    }
+    if (r == 0) {
+        r = (int)SYS(bind, fd, &address, size, 0, 0, 0);
+    }
+    if (r == 0) {
+        r = (int)SYS(listen, fd, BACKLOG, 0, 0, 0, 0);
+    }
+    return r == 0 ? fd : close_and(fd, r);
+}
+
+bool
+init_make_socket(struct init *init, const struct wire_message *request, int *ret_fd)
+{
+    int r;
+
+    if ((request->mask & WIRE_SOCKET_GATEWAY) == 0) {
+        *ret_fd = (int)SYS(socket, request->value,
+                SYS_SOCK_STREAM | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK, 0, 0, 0, 0);
+        return true;
+    }
+    r = init_enter_network(init->gateway);
+    if (r < 0) {
+        *ret_fd = r;
+        return true;
+    }
+    *ret_fd = listen_everywhere((uint16_t)request->value);
+    return init_enter_network(init->network) == 0;
+}
+
+/* What comes from the box and is neither TCP, nor what the kernel says by itself to find its
+ * neighbours and groups (ICMPv6, hop-by-hop options, IGMP).  Length: the headers. */
+static const struct sock_filter shown[] = {
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 10, 0),
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 7),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9), /* protocol */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 5, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_IGMP, 4, 5),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6), /* next header */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 1, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_HOPOPTS, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, 0),
+    BPF_STMT(BPF_RET | BPF_K, 64),
+};
+
+/* `protocol` 0 until it is bound, so that nothing comes before the filter. */
+static int
+open_watch(void)
+{
+    const struct {
+        uint16_t count;
+        const struct sock_filter *filter;
+    } program = { sizeof shown / sizeof shown[0], shown };
+    const struct sockaddr_ll all = { .sll_family = SYS_AF_PACKET,
+        .sll_protocol = __builtin_bswap16(ETH_P_ALL) };
+    int fd = (int)SYS(socket, SYS_AF_PACKET, SYS_SOCK_DGRAM | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK,
+            0, 0, 0, 0);
+    int r;
+
+    if (fd < 0) {
+        return fd;
+    }
+    r = (int)SYS(setsockopt, fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program, 0);
+    if (r == 0) {
+        r = (int)SYS(bind, fd, &all, sizeof all, 0, 0, 0);
+    }
+    return r == 0 ? fd : close_and(fd, r);
+}
+
+int
+op_watch(struct init *init, const struct wire_op *op)
+{
+    int r = init_enter_network(init->gateway);
+    int fd;
+
+    if (r < 0) {
+        return r;
+    }
+    fd = open_watch();
+    r = init_enter_network(init->network);
+    if (fd >= 0 && r == 0) {
+        return hand_out(init, fd);
+    }
+    return fd < 0 ? fd : close_and(fd, r);
 }

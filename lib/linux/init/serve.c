@@ -299,6 +299,22 @@ serve_bind(struct init *init, const struct message *request)
 }
 
 static void
+serve_make_socket(struct init *init, const struct wire_message *request)
+{
+    struct wire_message message = { .kind = WIRE_MADE, .id = request->id };
+    int fd;
+
+    if (!init_make_socket(init, request, &fd)) {
+        end(init, 1);
+    }
+    message.value = fd < 0 ? -fd : 0;
+    tell(init, &message, fd);
+    if (fd >= 0) {
+        sys_close(fd);
+    }
+}
+
+static void
 serve_kill(struct init *init, const struct wire_message *request)
 {
     const struct command_slot *slot = find_command(init, request->id);
@@ -324,6 +340,8 @@ serve_control(struct init *init)
         spawn(init, message);
     } else if (message->wire.kind == WIRE_BIND) {
         serve_bind(init, message);
+    } else if (message->wire.kind == WIRE_MAKE_SOCKET) {
+        serve_make_socket(init, &message->wire);
     } else if (message->wire.kind == WIRE_KILL) {
         serve_kill(init, &message->wire);
     } else {
