@@ -77,7 +77,7 @@ make(const struct event_draft *draft, void (*add)(struct str *, const struct eve
 }
 
 abx_event *
-event_new(const struct event_draft *draft)
+event_make(const struct event_draft *draft)
 {
     return make(draft, add_escaped);
 }

@@ -18,7 +18,7 @@ struct event_field {
     const char *text; /* in a draft only */
 };
 
-/* Fields on the stack; texts are borrowed until event_new. */
+/* Fields on the stack; texts are borrowed until event_make. */
 struct event_draft {
     uint32_t type; /* ABX_EVENT_* */
     uint32_t count;
@@ -40,7 +40,7 @@ void draft_number(struct event_draft *draft, uint32_t key, int64_t value);
 void draft_text(struct event_draft *draft, uint32_t key, const char *text);
 /* Texts are copied and escaped, so that a getter always lends valid UTF-8 on one line.  NULL: no
  * memory. */
-abx_event *event_new(const struct event_draft *draft);
+abx_event *event_make(const struct event_draft *draft);
 /* The same facts, now, for `repeats` attempts. */
 abx_event *event_again(const abx_event *event, uint64_t repeats);
 /* Unix time in ns. */

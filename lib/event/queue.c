@@ -142,7 +142,7 @@ make_dropped(uint64_t dropped)
 
     draft_number(&draft, ABX_FIELD_TIME_NS, event_time_now());
     draft_number(&draft, ABX_FIELD_DROPPED, (int64_t)dropped);
-    return event_new(&draft);
+    return event_make(&draft);
 }
 
 abx_status

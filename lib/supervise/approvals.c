@@ -222,7 +222,7 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
             event_time_now() / 1000000 +
                     (int64_t)policy_get_settings(box->resolved)->approval_timeout_ms);
     draft_text(&draft, ABX_FIELD_ADDS, adds.data);
-    event = adds.failed ? NULL : event_new(&draft);
+    event = adds.failed ? NULL : event_make(&draft);
     str_done(&adds);
     return event;
 }

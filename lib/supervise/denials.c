@@ -119,7 +119,7 @@ static abx_event *
 make_event(struct event_draft *draft, uint64_t repeats)
 {
     draft_number(draft, ABX_FIELD_REPEATS, (int64_t)repeats);
-    return event_new(draft);
+    return event_make(draft);
 }
 
 void

@@ -93,7 +93,7 @@ process_announce(abx_process *process)
     }
     process->announced = true;
     tell_begin(&draft, process->box, ABX_EVENT_STARTED, process->id, process->label);
-    queue_push(&process->context->queue, event_new(&draft), &process->box->sequence);
+    queue_push(&process->context->queue, event_make(&draft), &process->box->sequence);
 }
 
 /* What was cut off, as a notice, so that the explanation has it. */
@@ -130,7 +130,7 @@ tell_exit(abx_process *process)
     tell_begin(&draft, process->box, ABX_EVENT_EXITED, process->id, process->label);
     draft_number(&draft, ABX_FIELD_EXIT_REASON, process->result.reason);
     draft_number(&draft, ABX_FIELD_EXIT_CODE, process->result.code);
-    queue_push(&process->context->queue, event_new(&draft), &process->box->sequence);
+    queue_push(&process->context->queue, event_make(&draft), &process->box->sequence);
 }
 
 /* ---- the end; supervisor thread ---- */

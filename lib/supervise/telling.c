@@ -94,7 +94,7 @@ tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char
     grounds.source = grant->approver;
     tell_begin(&draft, box, ABX_EVENT_NOTICE, grant->command, NULL);
     tell_act(&draft, &subject, &act, &grounds);
-    queue_push(&box->context->queue, event_new(&draft), &box->sequence);
+    queue_push(&box->context->queue, event_make(&draft), &box->sequence);
 }
 
 void

@@ -16,7 +16,7 @@ make(uint32_t type, const char *target)
     draft_number(&draft, ABX_FIELD_SEQUENCE, 0);
     draft_number(&draft, ABX_FIELD_REPEATS, 1);
     draft_text(&draft, ABX_FIELD_TARGET, target);
-    return event_new(&draft);
+    return event_make(&draft);
 }
 
 static bool
@@ -54,7 +54,7 @@ START_TEST(json_is_one_line_with_stable_names)
     draft_number(&draft, ABX_FIELD_RETRY, ABX_RETRY_HELD);
     draft_number(&draft, ABX_FIELD_REPEATS, 3);
     draft_text(&draft, ABX_FIELD_ADDS, "{\"request\":\"path\"}");
-    event = event_new(&draft);
+    event = event_make(&draft);
     event_json(&out, event, 0);
     ck_assert_str_eq(out.data,
             "{\"type\":\"approval\",\"time\":\"1970-01-01T00:00:01.000000001Z\",\"command\":7,"

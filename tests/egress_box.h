@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The fixture of tests of the way out: an egress with one box, a broker that the test answers for,
+ * and sockets on both sides. */
+#ifndef ABX_TESTS_EGRESS_BOX_H
+#define ABX_TESTS_EGRESS_BOX_H
+
+#include "egress/egress.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct told {
+    uint32_t type; /* ABX_EVENT_*; 0: it was asked about, and denied */
+    char target[256], asked[256], rule[128], reason[256];
+    uint32_t port;
+};
+
+extern struct egress *the_egress;
+extern struct egress_box *the_box;
+
+/* `format` makes the policy. */
+void egress_box_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Closes all, and expects that no descriptor and no thread is left. */
+void egress_box_close(void);
+
+/* What the broker says of targets that begin with this: else ALLOW.  A question has a ticket of its
+ * own; equal ones do not share it. */
+void broker_says(const char *beginning, abx_verdict verdict);
+size_t broker_asked(void); /* how often decide was called */
+size_t broker_withdrawn(void);
+uint64_t broker_ticket(void); /* of the last question; waits until there is one */
+void broker_tells(struct told *ret_told); /* the oldest that was not taken; waits for it */
+bool broker_is_quiet(void); /* nothing was told that was not taken */
+
+/* A listening socket on 127.0.0.1; `backlog` < 0: one that answers nothing (its queue is full). */
+int listen_on_loopback(int backlog, uint16_t *ret_port);
+int accept_one(int listener); /* waits 10 s at most */
+/* Two ends of a TCP connection: the program's, and the one that was accepted for it. */
+void tcp_pair(int *ret_program, int *ret_accepted);
+
+/* As a call that waits. */
+int dial_and_wait(const char *name, uint16_t port, enum way way, uint64_t *ret_dialled);
+/* The program's end of a connection to there; what it is dialled to is 0 or a number. */
+int connect_box(const char *name, uint16_t port, enum way way, uint64_t dialled);
+/* A connection that stands: the program's end and the server's. */
+void connect_both(const char *name, int listener, uint16_t port, int *ret_program, int *ret_server);
+
+void send_text(int fd, const char *text);
+void expect_text(int fd, const char *text); /* exactly that comes next */
+void expect_end(int fd); /* end of file */
+void expect_reset(int fd);
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The way out with a broker of the test's: what is dialled, what is refused and told, and that
+ * bytes, ends and resets arrive as they were sent. */
+#include "egress_box.h"
+
+#include "egress/decide.h"
+#include "egress/thread.h"
+#include "unit/main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define POLICY                                                                                     \
+    "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"localhost:1-65535\"],"         \
+    "\"host_loopback\":[%u]}}"
+
+static int listener;
+static uint16_t port;
+
+static void
+set_up(void)
+{
+    listener = listen_on_loopback(16, &port);
+    egress_box_open(POLICY, port);
+}
+
+static void
+tear_down(void)
+{
+    egress_box_close();
+    close(listener);
+}
+
+/* ---- dialling ---- */
+START_TEST(a_name_is_looked_up_on_the_host_and_dialled)
+{
+    int program, server;
+
+    connect_both("localhost", listener, port, &program, &server);
+    send_text(program, "question");
+    expect_text(server, "question");
+    send_text(server, "answer");
+    expect_text(program, "answer");
+    ck_assert(broker_is_quiet());
+    close(program);
+    expect_end(server);
+    close(server);
+}
+END_TEST
+
+START_TEST(an_address_is_dialled_as_it_is)
+{
+    int program, server;
+
+    connect_both("127.0.0.1", listener, port, &program, &server);
+    send_text(server, "hello");
+    expect_text(program, "hello");
+    close(program);
+    close(server);
+}
+END_TEST
+
+START_TEST(a_service_of_the_hosts_loopback_is_dialled_by_its_port)
+{
+    uint64_t dialled;
+
+    ck_assert_int_eq(dial_and_wait("anything", port, WAY_HOST_LOOPBACK, &dialled), 0);
+    close(accept_one(listener));
+}
+END_TEST
+
+START_TEST(the_callers_errno_is_that_of_the_connection_outside)
+{
+    uint64_t dialled;
+
+    close(listener);
+    ck_assert_int_eq(dial_and_wait("127.0.0.1", port, WAY_TRANSPARENT, &dialled), ECONNREFUSED);
+    ck_assert_int_eq(dial_and_wait("localhost", port, WAY_TRANSPARENT, &dialled), ECONNREFUSED);
+    ck_assert(broker_is_quiet());
+    listener = -1;
+}
+END_TEST
+
+START_TEST(a_name_that_leads_to_a_closed_address_is_denied_with_its_event)
+{
+    uint16_t other;
+    int second = listen_on_loopback(16, &other);
+    struct told told;
+    uint64_t dialled;
+
+    ck_assert_int_eq(dial_and_wait("localhost", other, WAY_TRANSPARENT, &dialled), EACCES);
+    broker_tells(&told);
+    ck_assert_uint_eq(told.type, ABX_EVENT_DENIAL);
+    ck_assert_str_eq(told.target, "localhost");
+    ck_assert_uint_eq(told.port, other);
+    ck_assert_msg(strcmp(told.asked, "127.0.0.1") == 0 || strcmp(told.asked, "::1") == 0, "%s",
+            told.asked);
+    ck_assert(told.rule[0] != '\0' && told.reason[0] != '\0');
+    ck_assert_int_eq(recv(second, &told, 0, MSG_DONTWAIT), -1);
+    close(second);
+}
+END_TEST
+
+START_TEST(what_was_dialled_and_is_not_wanted_is_closed)
+{
+    const struct gateway *gateway = egress_gateway(the_box);
+    uint64_t dialled;
+    int server;
+
+    ck_assert_int_eq(dial_and_wait("localhost", port, WAY_TRANSPARENT, &dialled), 0);
+    server = accept_one(listener);
+    gateway->hang_up(gateway->data, dialled);
+    expect_end(server);
+    close(server);
+}
+END_TEST
+
+START_TEST(a_connection_that_nothing_was_dialled_for_is_dialled_then)
+{
+    int program = connect_box("localhost", port, WAY_TRANSPARENT, 0);
+    int server = accept_one(listener);
+
+    send_text(program, "late");
+    expect_text(server, "late");
+    close(program);
+    close(server);
+}
+END_TEST
+
+START_TEST(a_failed_dial_is_a_reset_where_the_connection_stands_already)
+{
+    int program;
+
+    close(listener);
+    listener = -1;
+    program = connect_box("localhost", port, WAY_TRANSPARENT, 0);
+    expect_reset(program);
+    close(program);
+}
+END_TEST
+
+START_TEST(a_number_that_was_never_dialled_is_a_reset)
+{
+    int program = connect_box("localhost", port, WAY_TRANSPARENT, 99);
+
+    expect_reset(program);
+    close(program);
+}
+END_TEST
+
+static struct {
+    int done, error;
+} cancelled;
+
+static void
+note_end(void *data, int error, uint64_t dialled)
+{
+    cancelled.error = error;
+    cancelled.done++;
+}
+
+START_TEST(close_tells_who_waits_and_ends_what_is_open)
+{
+    const struct gateway *gateway;
+    struct subject subject = { .program = "" };
+    struct destination destination = { .way = WAY_TRANSPARENT, .name = "127.0.0.1" };
+    int program, server, fds[2], silent;
+
+    egress_box_close(); /* another policy */
+    silent = listen_on_loopback(-1, &destination.port);
+    egress_box_open("{\"version\":1,\"network\":{\"mode\":\"filtered\",\"host_loopback\":[%u,%u]}}",
+            port, destination.port);
+    cancelled.done = 0;
+    for (int i = 0; i < 2; i++) { /* fill its queue: then it answers nothing */
+        fds[i] = connect_box("127.0.0.1", destination.port, WAY_TRANSPARENT, 0);
+    }
+    connect_both("127.0.0.1", listener, port, &program, &server);
+    gateway = egress_gateway(the_box);
+    for (int i = 0; i < 3; i++) {
+        gateway->dial(gateway->data, &subject, &destination, note_end, NULL);
+    }
+    poll(NULL, 0, 100);
+    egress_box_close();
+    ck_assert_int_eq(cancelled.done, 3);
+    ck_assert_int_eq(cancelled.error, ECANCELED);
+    expect_reset(program);
+    expect_reset(server);
+    close(program);
+    close(server);
+    close(fds[0]);
+    close(fds[1]);
+    close(silent);
+    egress_box_open(POLICY, port);
+}
+END_TEST
+
+/* ---- questions ---- */
+static void
+open_with_question(void)
+{
+    egress_box_close();
+    egress_box_open("{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"localhost:1-"
+                    "65535\"],\"ask\":[\"127.0.0.1:%u\"],\"host_loopback\":[%u]}}",
+            port, port);
+    broker_says("127.0.0.1", ABX_VERDICT_ASK);
+}
+
+START_TEST(an_address_that_is_asked_about_waits_for_the_answer)
+{
+    int program, server;
+
+    open_with_question();
+    program = connect_box("localhost", port, WAY_TRANSPARENT, 0);
+    egress_answer(the_box, broker_ticket() + 5, ABX_VERDICT_DENY, "of somebody else");
+    egress_answer(the_box, broker_ticket(), ABX_VERDICT_ALLOW, NULL);
+    server = accept_one(listener);
+    send_text(program, "held");
+    expect_text(server, "held");
+    ck_assert_uint_eq(broker_withdrawn(), 0);
+    close(program);
+    close(server);
+}
+END_TEST
+
+START_TEST(a_question_that_is_answered_with_no_refuses)
+{
+    int program;
+
+    open_with_question();
+    program = connect_box("localhost", port, WAY_TRANSPARENT, 0);
+    egress_answer(the_box, broker_ticket(), ABX_VERDICT_DENY, "not today");
+    expect_reset(program);
+    close(program);
+}
+END_TEST
+
+START_TEST(an_open_question_is_withdrawn_when_the_box_closes)
+{
+    int program;
+
+    open_with_question();
+    program = connect_box("localhost", port, WAY_TRANSPARENT, 0);
+    broker_ticket();
+    egress_box_close();
+    ck_assert_uint_eq(broker_withdrawn(), 1);
+    expect_reset(program);
+    close(program);
+    egress_box_open(POLICY, port);
+}
+END_TEST
+
+static struct {
+    abx_verdict verdict;
+    struct refusal refusal;
+    bool returned, done;
+} decided;
+
+static void
+note_decision(void *data, abx_verdict verdict, const struct refusal *refusal)
+{
+    decided.verdict = verdict;
+    decided.done = true;
+    if (refusal != NULL) {
+        decided.refusal = *refusal;
+    }
+}
+
+static void
+decide_now(void *data)
+{
+    struct subject subject = { .program = "" };
+    struct act act = { .request = ABX_REQUEST_CONNECT, .target = data, .port = 443, .content = -1 };
+
+    decided.returned = decision_start(the_box, &subject, &act, note_decision, NULL) == NULL;
+}
+
+static void
+nothing(void *data)
+{
+}
+
+START_TEST(a_decision_has_the_words_of_its_refusal)
+{
+    broker_says("no.", ABX_VERDICT_DENY);
+    broker_says("maybe.", ABX_VERDICT_ASK);
+    memset(&decided, 0, sizeof decided);
+    egress_call(the_egress, decide_now, (char[]){ "yes.test" });
+    ck_assert(decided.returned && decided.verdict == ABX_VERDICT_ALLOW);
+    egress_call(the_egress, decide_now, (char[]){ "no.test" });
+    ck_assert(decided.returned && decided.verdict == ABX_VERDICT_DENY);
+    ck_assert_str_eq(decided.refusal.reason, "the test says no");
+    ck_assert_uint_eq(decided.refusal.ticket, 0);
+    decided.done = false;
+    egress_call(the_egress, decide_now, (char[]){ "maybe.test" });
+    ck_assert(!decided.returned && !decided.done);
+    egress_answer(the_box, broker_ticket(), ABX_VERDICT_DENY, "ask again tomorrow");
+    egress_call(the_egress, nothing, NULL);
+    ck_assert(decided.done && decided.verdict == ABX_VERDICT_DENY);
+    ck_assert_str_eq(decided.refusal.rule, "/network/deny/0");
+    ck_assert_str_eq(decided.refusal.reason, "ask again tomorrow");
+    ck_assert_str_eq(decided.refusal.alternative, "ask the test");
+    ck_assert_uint_eq(decided.refusal.ticket, broker_ticket());
+}
+END_TEST
+
+/* ---- tunnels ---- */
+START_TEST(half_closes_are_kept)
+{
+    int program, server;
+
+    connect_both("localhost", listener, port, &program, &server);
+    send_text(program, "all I say");
+    ck_assert_int_eq(shutdown(program, SHUT_WR), 0);
+    expect_text(server, "all I say");
+    expect_end(server);
+    send_text(server, "still here");
+    expect_text(program, "still here");
+    close(server);
+    expect_end(program);
+    close(program);
+}
+END_TEST
+
+static void
+reset(int fd)
+{
+    struct linger linger = { .l_onoff = 1 };
+
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger), 0);
+    close(fd);
+}
+
+START_TEST(resets_are_passed_on)
+{
+    int program, server;
+
+    connect_both("localhost", listener, port, &program, &server);
+    send_text(program, "x");
+    expect_text(server, "x");
+    reset(program);
+    expect_reset(server);
+    close(server);
+    connect_both("localhost", listener, port, &program, &server);
+    send_text(program, "x");
+    expect_text(server, "x");
+    reset(server);
+    expect_reset(program);
+    close(program);
+}
+END_TEST
+
+/* Writes until nothing is taken any more for 200 ms; returns how much was. */
+static size_t
+write_until_full(int fd)
+{
+    static char block[65536];
+    struct pollfd ready = { .fd = fd, .events = POLLOUT };
+    size_t total = 0;
+    ssize_t n;
+
+    ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    while (poll(&ready, 1, 200) == 1) {
+        n = send(fd, block, sizeof block, MSG_NOSIGNAL);
+        total += n < 0 ? 0 : (size_t)n;
+    }
+    return total;
+}
+
+START_TEST(a_stuck_peer_holds_up_its_own_sender_only_and_loses_nothing)
+{
+    static char block[65536];
+    int program[2], server[2];
+    size_t sent, got = 0;
+
+    for (int i = 0; i < 2; i++) {
+        connect_both("localhost", listener, port, &program[i], &server[i]);
+    }
+    sent = write_until_full(program[0]);
+    ck_assert_uint_lt(sent, 64u << 20);
+    send_text(program[1], "quick");
+    expect_text(server[1], "quick");
+    shutdown(program[0], SHUT_WR);
+    while (got < sent) {
+        ssize_t n = recv(server[0], block, sizeof block, 0);
+
+        ck_assert_int_gt(n, 0);
+        got += (size_t)n;
+    }
+    expect_end(server[0]);
+    for (int i = 0; i < 2; i++) {
+        close(program[i]);
+        close(server[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_published_port_is_relayed)
+{
+    const struct gateway *gateway = egress_gateway(the_box);
+    int client, accepted, server, to_server;
+
+    tcp_pair(&client, &accepted);
+    tcp_pair(&server, &to_server);
+    gateway->relay(gateway->data, accepted, to_server);
+    send_text(client, "from outside");
+    expect_text(server, "from outside");
+    close(server);
+    expect_end(client);
+    close(client);
+}
+END_TEST
+
+START_TEST(too_many_connections_are_refused_with_an_event)
+{
+    struct rlimit before, few;
+    int programs[64], servers[64];
+    struct told told;
+    uint64_t dialled;
+    int n = 0, error = 0;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 256; /* 32 connections of one box */
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (n < 33 && (error = dial_and_wait("127.0.0.1", port, WAY_TRANSPARENT, &dialled)) == 0) {
+        servers[n] = accept_one(listener);
+        programs[n++] = connect_box("127.0.0.1", port, WAY_TRANSPARENT, dialled);
+    }
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(n, 32);
+    ck_assert_int_eq(error, EACCES);
+    broker_tells(&told);
+    ck_assert_str_eq(told.rule, "boundary:connections");
+    while (n-- > 0) {
+        close(programs[n]);
+        close(servers[n]);
+    }
+}
+END_TEST
+
+START_TEST(an_egress_needs_descriptors_and_says_so)
+{
+    struct rlimit before, few;
+    struct egress *egress = NULL;
+    struct fail fail = { 0 };
+    int lowest = dup(0), free_after;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    close(lowest);
+    for (free_after = 0; free_after < 5; free_after++) {
+        few = before;
+        few.rlim_cur = (rlim_t)(lowest + free_after);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+        ck_assert_int_eq(egress_new(&egress, &fail), ABX_ERR_SETUP);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+        ck_assert_int_eq(fail.os_code, EMFILE);
+    }
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("egress");
+    TCase *dial = tcase_create("dial"), *ask = tcase_create("ask"),
+          *tunnel = tcase_create("tunnel");
+
+    tcase_add_checked_fixture(dial, set_up, tear_down);
+    tcase_add_test(dial, a_name_is_looked_up_on_the_host_and_dialled);
+    tcase_add_test(dial, an_address_is_dialled_as_it_is);
+    tcase_add_test(dial, a_service_of_the_hosts_loopback_is_dialled_by_its_port);
+    tcase_add_test(dial, the_callers_errno_is_that_of_the_connection_outside);
+    tcase_add_test(dial, a_name_that_leads_to_a_closed_address_is_denied_with_its_event);
+    tcase_add_test(dial, what_was_dialled_and_is_not_wanted_is_closed);
+    tcase_add_test(dial, a_connection_that_nothing_was_dialled_for_is_dialled_then);
+    tcase_add_test(dial, a_failed_dial_is_a_reset_where_the_connection_stands_already);
+    tcase_add_test(dial, a_number_that_was_never_dialled_is_a_reset);
+    tcase_add_test(dial, close_tells_who_waits_and_ends_what_is_open);
+    tcase_add_test(dial, an_egress_needs_descriptors_and_says_so);
+    suite_add_tcase(suite, dial);
+    tcase_add_checked_fixture(ask, set_up, tear_down);
+    tcase_add_test(ask, an_address_that_is_asked_about_waits_for_the_answer);
+    tcase_add_test(ask, a_question_that_is_answered_with_no_refuses);
+    tcase_add_test(ask, an_open_question_is_withdrawn_when_the_box_closes);
+    tcase_add_test(ask, a_decision_has_the_words_of_its_refusal);
+    suite_add_tcase(suite, ask);
+    tcase_add_checked_fixture(tunnel, set_up, tear_down);
+    tcase_set_timeout(tunnel, 30);
+    tcase_add_test(tunnel, half_closes_are_kept);
+    tcase_add_test(tunnel, resets_are_passed_on);
+    tcase_add_test(tunnel, a_stuck_peer_holds_up_its_own_sender_only_and_loses_nothing);
+    tcase_add_test(tunnel, a_published_port_is_relayed);
+    tcase_add_test(tunnel, too_many_connections_are_refused_with_an_event);
+    suite_add_tcase(suite, tunnel);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
