@@ -197,7 +197,7 @@ box_ended(struct boundary *boundary)
     pthread_mutex_lock(&own->lock);
     own->state = BOX_ENDED;
     pthread_mutex_unlock(&own->lock);
-    commands_wake(boundary);
+    waiters_end(boundary);
     if (was_open) {
         boundary->broker->ended(boundary->broker->data);
     }
@@ -262,7 +262,7 @@ detach(void *data)
 
     loop_remove(own->control_source);
     loop_remove(own->init_source);
-    commands_wake(boundary); /* workers may wait for init */
+    waiters_end(boundary); /* workers may wait for init */
     commands_free(boundary);
     notify_close(boundary);
     mask_free(boundary->mask);
@@ -287,6 +287,7 @@ boundary_new(const struct box_setup *setup)
         .plan = setup->plan,
         .loop = setup->loop,
         .broker = setup->broker,
+        .gateway = setup->gateway,
         .root = -1,
         .host_root = -1,
         .own = own,
@@ -356,6 +357,12 @@ prepare(struct boundary *boundary, struct fail *fail)
     const bool is_root = plan->capabilities.uid == 0 && plan->capabilities.user_namespace;
     abx_status r;
 
+    if (plan->network == NETWORK_FILTERED && boundary->gateway == NULL) {
+        fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "plan:network",
+                "/network/mode: not enforced by this build");
+        fail_remedy(fail, "use the network mode \"none\"");
+        return ABX_ERR_UNSUPPORTED;
+    }
     boundary->host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (boundary->host_root < 0) {
         return fail_set(fail, ABX_ERR_SETUP, errno, "open:/", "the host's root directory");
@@ -419,7 +426,7 @@ start(struct boundary *boundary, const char *init_path, int *ret_other, struct f
     }
     own->control = pair[0];
     other = pair[1];
-    r = launch_init(image, other, &boundary->plan->capabilities, &own->init, fail);
+    r = launch_init(image, other, boundary->plan, &own->init, fail);
     if (r < 0) {
         return r;
     }

@@ -4,7 +4,7 @@
 #ifndef ABX_LINUX_BOUNDARY_H
 #define ABX_LINUX_BOUNDARY_H
 
-#include "backend/backend.h"
+#include "backend/gateway.h"
 
 struct notify; /* notify.h: the listener of one command */
 struct mask; /* mask.h: the served file system of denied reads */
@@ -16,6 +16,7 @@ struct boundary {
     const struct plan *plan;
     struct loop *loop;
     const struct broker *broker;
+    const struct gateway *gateway; /* NULL: there is no way out */
     int32_t init_pid; /* as the host sees it */
     int root; /* O_PATH of the box's root directory */
     int host_root; /* O_PATH of the host's "/" */
@@ -36,6 +37,8 @@ int boundary_guard(struct boundary *boundary, int object);
 /* Takes the mount away whose root the descriptor is, since its place was moved to where nobody
  * would see it. */
 int boundary_detach(struct boundary *boundary, int object);
+/* A TCP socket made by init (WIRE_MAKE_SOCKET of plan/wire.h), or -errno.  Blocks; workers only. */
+int boundary_make_socket(struct boundary *boundary, uint32_t how, int32_t value);
 /* The command that a process of the box belongs to (0: cannot be told).  Exact where a listener has
  * spoken of the pid before; else by session and parents. `pid` as the host sees it. */
 uint64_t boundary_command_of(struct boundary *boundary, int32_t pid);

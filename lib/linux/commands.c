@@ -16,141 +16,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* ---- waiting for init ---- */
-static void
-waiter_init(struct waiter *waiter, uint32_t kind, uint64_t id)
-{
-    *waiter = (struct waiter){ .kind = kind, .id = id, .pty = -1 };
-    pthread_cond_init(&waiter->cond, NULL);
-}
-
-/* Sends and waits for the answer: 0 or the errno of it, which is ESRCH when the box ended. */
-static int
-ask(struct boundary *boundary, struct waiter *waiter, const struct wire_message *message,
-        const int *fds, size_t n_fds)
-{
-    struct boundary_private *own = boundary->own;
-    bool is_open;
-    int r;
-
-    pthread_mutex_lock(&own->lock);
-    is_open = own->state == BOX_OPEN;
-    waiter->done = !is_open;
-    waiter->error = ESRCH;
-    waiter->next = own->waiters;
-    own->waiters = waiter;
-    pthread_mutex_unlock(&own->lock);
-    r = is_open ? control_send(own->control, message, fds, n_fds) : 0;
-    pthread_mutex_lock(&own->lock);
-    if (r < 0) {
-        waiter->done = true;
-        waiter->error = r == -EPIPE || r == -ECONNRESET ? ESRCH : -r;
-    }
-    while (!waiter->done) {
-        pthread_cond_wait(&waiter->cond, &own->lock);
-    }
-    for (struct waiter **place = &own->waiters; *place != NULL; place = &(*place)->next) {
-        if (*place == waiter) {
-            *place = waiter->next;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&own->lock);
-    pthread_cond_destroy(&waiter->cond);
-    return waiter->error;
-}
-
-/* The lock is held. */
-static struct waiter *
-find_waiter(struct boundary_private *own, uint32_t kind, uint64_t id)
-{
-    struct waiter *waiter = own->waiters;
-
-    while (waiter != NULL && (waiter->done || waiter->kind != kind || waiter->id != id)) {
-        waiter = waiter->next;
-    }
-    return waiter;
-}
-
-static void
-wake_waiter(struct boundary *boundary, uint32_t kind, uint64_t id, int error, uint32_t step)
-{
-    struct boundary_private *own = boundary->own;
-    struct waiter *waiter;
-
-    pthread_mutex_lock(&own->lock);
-    waiter = find_waiter(own, kind, id);
-    if (waiter != NULL) {
-        waiter->done = true;
-        waiter->error = error;
-        waiter->step = step;
-        pthread_cond_signal(&waiter->cond);
-    }
-    pthread_mutex_unlock(&own->lock);
-}
-
-void
-commands_wake(struct boundary *boundary)
-{
-    struct boundary_private *own = boundary->own;
-
-    pthread_mutex_lock(&own->lock);
-    for (struct waiter *waiter = own->waiters; waiter != NULL; waiter = waiter->next) {
-        if (!waiter->done) {
-            waiter->done = true;
-            waiter->error = ESRCH;
-            pthread_cond_signal(&waiter->cond);
-        }
-    }
-    pthread_mutex_unlock(&own->lock);
-}
-
-/* ---- asking ---- */
-int
-boundary_bind(struct boundary *boundary, const char *path)
-{
-    struct boundary_private *own = boundary->own;
-    struct wire_message message = { .kind = WIRE_BIND };
-    struct waiter waiter;
-    const size_t length = strlen(path);
-
-    if (length >= sizeof message.path) {
-        return -ENAMETOOLONG;
-    }
-    memcpy(message.path, path, length + 1);
-    pthread_mutex_lock(&own->lock);
-    message.id = ++own->cookie;
-    pthread_mutex_unlock(&own->lock);
-    waiter_init(&waiter, WIRE_BIND, message.id);
-    return -ask(boundary, &waiter, &message, NULL, 0);
-}
-
-static int
-bind_object(struct boundary *boundary, int object, uint32_t how)
-{
-    struct boundary_private *own = boundary->own;
-    struct wire_message message = { .kind = WIRE_BIND, .mask = how };
-    struct waiter waiter;
-
-    pthread_mutex_lock(&own->lock);
-    message.id = ++own->cookie;
-    pthread_mutex_unlock(&own->lock);
-    waiter_init(&waiter, WIRE_BIND, message.id);
-    return -ask(boundary, &waiter, &message, &object, 1);
-}
-
-int
-boundary_guard(struct boundary *boundary, int object)
-{
-    return bind_object(boundary, object, WIRE_BIND_READ_ONLY);
-}
-
-int
-boundary_detach(struct boundary *boundary, int object)
-{
-    return bind_object(boundary, object, WIRE_BIND_DETACH);
-}
-
 static abx_status
 spawn_failed(const struct command *command, uint32_t step, int error, struct fail *fail)
 {
@@ -214,13 +79,13 @@ boundary_spawn(
     fds[0] = block;
     memcpy(fds + 1, command->stdio, sizeof command->stdio);
     waiter_init(&waiter, WIRE_SPAWN, command->id);
-    error = ask(boundary, &waiter, &message, fds, command->pty ? 1 : 4);
+    error = waiter_ask(boundary, &waiter, &message, fds, command->pty ? 1 : 4);
     if (error != 0) {
-        close_fd(waiter.pty);
+        close_fd(waiter.fd);
         return spawn_failed(command, waiter.step, error, fail);
     }
     if (ret_pty != NULL) {
-        *ret_pty = waiter.pty;
+        *ret_pty = waiter.fd;
     }
     return ABX_OK;
 }
@@ -346,7 +211,7 @@ listener_message(struct boundary *boundary, struct control_message *message)
         running->exited = true;
         forget_if_over(running);
     }
-    wake_waiter(boundary, WIRE_SPAWN, id, ENOMEM, START_LISTENER);
+    waiter_wake(boundary, WIRE_SPAWN, id, ENOMEM, START_LISTENER);
 }
 
 static void
@@ -356,13 +221,13 @@ started(struct boundary *boundary, const struct control_message *message)
 
     if (running == NULL) { /* only without a broker: its end could not be told */
         send_kill(boundary, message->wire.id, SIGKILL);
-        wake_waiter(boundary, WIRE_SPAWN, message->wire.id, ENOMEM, START_FORK);
+        waiter_wake(boundary, WIRE_SPAWN, message->wire.id, ENOMEM, START_FORK);
         return;
     }
     running->started = true;
-    wake_waiter(boundary, WIRE_SPAWN, message->wire.id, 0, 0);
+    waiter_wake(boundary, WIRE_SPAWN, message->wire.id, 0, 0);
     /* Elsewhere the leader itself has sent its listener. */
-    if (running->notify == NULL || !boundary->plan->capabilities.net_namespace) {
+    if (running->notify == NULL || plan_shares_network(boundary->plan)) {
         owners_add_leader(boundary, message->fds[0], running->id);
     }
 }
@@ -376,7 +241,7 @@ not_started(struct boundary *boundary, const struct control_message *message)
         running->exited = true;
         forget_if_over(running);
     }
-    wake_waiter(boundary, WIRE_SPAWN, message->wire.id,
+    waiter_wake(boundary, WIRE_SPAWN, message->wire.id,
             message->wire.value == 0 ? EIO : message->wire.value, message->wire.step);
 }
 
@@ -402,16 +267,17 @@ exited(struct boundary *boundary, const struct control_message *message)
     forget_if_over(running);
 }
 
+/* The descriptor of a message to who waits for it. */
 static void
-take_pty(struct boundary *boundary, struct control_message *message)
+give_fd(struct boundary *boundary, uint32_t kind, struct control_message *message)
 {
     struct boundary_private *own = boundary->own;
     struct waiter *waiter;
 
     pthread_mutex_lock(&own->lock);
-    waiter = find_waiter(own, WIRE_SPAWN, message->wire.id);
-    if (waiter != NULL && waiter->pty < 0) {
-        waiter->pty = steal_fd(&message->fds[0]);
+    waiter = waiter_find(own, kind, message->wire.id);
+    if (waiter != NULL && waiter->fd < 0) {
+        waiter->fd = steal_fd(&message->fds[0]);
     }
     pthread_mutex_unlock(&own->lock);
 }
@@ -424,7 +290,7 @@ commands_message(struct boundary *boundary, struct control_message *message)
         listener_message(boundary, message);
         break;
     case WIRE_PTY:
-        take_pty(boundary, message);
+        give_fd(boundary, WIRE_SPAWN, message);
         break;
     case WIRE_STARTED:
         started(boundary, message);
@@ -436,7 +302,11 @@ commands_message(struct boundary *boundary, struct control_message *message)
         exited(boundary, message);
         break;
     case WIRE_BOUND:
-        wake_waiter(boundary, WIRE_BIND, message->wire.id, message->wire.value, 0);
+        waiter_wake(boundary, WIRE_BIND, message->wire.id, message->wire.value, 0);
+        break;
+    case WIRE_MADE:
+        give_fd(boundary, WIRE_MAKE_SOCKET, message);
+        waiter_wake(boundary, WIRE_MAKE_SOCKET, message->wire.id, message->wire.value, 0);
         break;
     default:
         break;

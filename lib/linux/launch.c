@@ -146,8 +146,9 @@ child_main(void *data)
 }
 
 static int
-namespace_flags(const struct capabilities *capabilities)
+namespace_flags(const struct plan *plan)
 {
+    const struct capabilities *capabilities = &plan->capabilities;
     int flags = 0;
 
     if (!capabilities->user_namespace) {
@@ -156,7 +157,7 @@ namespace_flags(const struct capabilities *capabilities)
     flags |= CLONE_NEWUSER | CLONE_NEWIPC | CLONE_NEWUTS;
     flags |= capabilities->mount_namespace ? CLONE_NEWNS : 0;
     flags |= capabilities->pid_namespace ? CLONE_NEWPID : 0;
-    flags |= capabilities->net_namespace ? CLONE_NEWNET : 0;
+    flags |= plan_has_network(plan) ? CLONE_NEWNET : 0;
     return flags;
 }
 
@@ -204,20 +205,20 @@ explain_clone(struct fail *fail)
 }
 
 abx_status
-launch_init(int image, int control, const struct capabilities *capabilities,
-        struct launched *ret_launched, struct fail *fail)
+launch_init(int image, int control, const struct plan *plan, struct launched *ret_launched,
+        struct fail *fail)
 {
     struct child child = {
         .image = image,
         .control = control,
-        .has_namespace = capabilities->user_namespace,
+        .has_namespace = plan->capabilities.user_namespace,
     };
     struct launched launched = { .pidfd = -1 };
-    int r = launch_child(child_main, &child, namespace_flags(capabilities), &launched);
+    int r = launch_child(child_main, &child, namespace_flags(plan), &launched);
 
     if (r < 0) {
         r = fail_set(fail, ABX_ERR_SETUP, -r,
-                capabilities->user_namespace ? "clone:userns" : "clone:init",
+                plan->capabilities.user_namespace ? "clone:userns" : "clone:init",
                 "the box's first process cannot be made");
         explain_clone(fail);
         return r;

@@ -4,7 +4,7 @@
 #define ABX_LINUX_LAUNCH_H
 
 #include "base/fail.h"
-#include "plan/capabilities.h"
+#include "plan/plan.h"
 
 /* Descriptor of the program to start: the carried one in a sealed memfd, or the one at `init_path`.
  */
@@ -24,7 +24,7 @@ int launch_child(int (*fn)(void *data), void *data, int flags, struct launched *
 
 /* Starts the image in new namespaces, with `control` as its descriptor 3.  Both descriptors are
  * above 3. Nothing is left on failure. */
-abx_status launch_init(int image, int control, const struct capabilities *capabilities,
+abx_status launch_init(int image, int control, const struct plan *plan,
         struct launched *ret_launched, struct fail *fail);
 /* A root host gives the box the ids that it has itself, each mapped onto itself. */
 abx_status launch_write_maps(int32_t pid, struct fail *fail);

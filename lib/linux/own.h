@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What boundary.c, commands.c and owners.c share; nobody else includes it.
+ * What boundary.c, asking.c, commands.c and owners.c share; nobody else includes it.
  *
  * Locks: `lock` guards what stands below it and is held neither across a call into another part nor
  * across a system call.  Everything else belongs to the loop's thread, or to the opener and the
@@ -19,12 +19,12 @@ enum boundary_state { BOX_OPENING, BOX_OPEN, BOX_ENDED };
 /* A thread that waits for an answer of init; on its stack. */
 struct waiter {
     struct waiter *next;
-    uint32_t kind; /* WIRE_SPAWN or WIRE_BIND */
+    uint32_t kind; /* WIRE_SPAWN, WIRE_BIND or WIRE_MAKE_SOCKET */
     uint64_t id; /* of the command, or a cookie */
     bool done;
     int error; /* errno, 0: it worked */
     uint32_t step; /* enum wire_start_step */
-    int pty;
+    int fd; /* the terminal of a command, or the socket */
     pthread_cond_t cond;
 };
 
@@ -74,14 +74,23 @@ void boundary_close(struct boundary *boundary);
 void boundary_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict);
 const char *boundary_proxy(struct boundary *boundary);
 
+/* ---- asking.c ---- */
+void waiter_init(struct waiter *waiter, uint32_t kind, uint64_t id);
+/* Sends and waits for the answer: 0 or the errno of it, which is ESRCH when the box ended. */
+int waiter_ask(struct boundary *boundary, struct waiter *waiter, const struct wire_message *message,
+        const int *fds, size_t n_fds);
+/* The lock is held. */
+struct waiter *waiter_find(struct boundary_private *own, uint32_t kind, uint64_t id);
+void waiter_wake(struct boundary *boundary, uint32_t kind, uint64_t id, int error, uint32_t step);
+/* The box has ended: nobody waits any longer. */
+void waiters_end(struct boundary *boundary);
+
 /* ---- commands.c ---- */
 abx_status boundary_spawn(
         struct boundary *boundary, const struct command *command, int *ret_pty, struct fail *fail);
 abx_status boundary_signal(struct boundary *boundary, uint64_t command, int32_t signal);
 /* A message about a command or a bind; takes its descriptors. Loop thread. */
 void commands_message(struct boundary *boundary, struct control_message *message);
-/* The box has ended: nobody waits any longer. */
-void commands_wake(struct boundary *boundary);
 void commands_free(struct boundary *boundary); /* loop thread */
 
 /* ---- owners.c ---- */

@@ -41,6 +41,7 @@ init_plan(struct plan *plan, const struct capabilities *capabilities)
         .exec_allowed = VEC(char *),
         .inputs = VEC(struct plan_input),
         .decoys = VEC(char *),
+        .host_ports = VEC(uint16_t),
         .capabilities = *capabilities,
     };
 }
@@ -146,6 +147,10 @@ copy_settings(struct compiler *compiler)
     abx_status r = ABX_OK;
 
     plan->network = settings->network;
+    if (plan_has_network(plan)) { /* elsewhere they are where they are */
+        r = policy_loopback_ports(
+                compiler->policy, HOST_PORTS_MAX, &plan->host_ports, compiler->fail);
+    }
     plan->silent_reads = settings->silent_reads;
     plan->decide_exec = settings->exec_rules;
     plan->restrict_exec = settings->restricts_exec;

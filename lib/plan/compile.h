@@ -8,6 +8,7 @@
 /* Where the inputs of a box stand; `as` of an input is below it. */
 #define INPUTS_ROOT "/task"
 #define INPUTS_DIRECTORY "/task/in"
+#define HOST_PORTS_MAX 256u /* each costs two sockets */
 
 struct compiler {
     abx_policy *policy;

@@ -33,7 +33,7 @@ add_places(struct str *out, const struct plan *plan)
 static void
 add_privates(struct str *out, const struct plan *plan)
 {
-    static const char *const kinds[] = { "tmpfs", "dev", "proc", "file" };
+    static const char *const kinds[] = { "tmpfs", "dev", "proc", "file", "socket" };
 
     for (size_t i = 0; i < plan->privates.count; i++) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i);
@@ -110,6 +110,9 @@ add_settings(struct str *out, const struct plan *plan)
         }
     }
     str_printf(out, "network %s\n", network_words[plan->network]);
+    for (size_t i = 0; i < plan->host_ports.count; i++) {
+        str_printf(out, "host-port %u\n", *vec_at(&plan->host_ports, uint16_t, i));
+    }
     str_printf(out, "hostname %s\n", plan->hostname);
 }
 

@@ -74,6 +74,21 @@ choose_mask(struct compiler *compiler, const char *ask_read)
     }
 }
 
+/* Whether the policy names a socket of the host that has no path. */
+static abx_status
+find_abstract(const struct compiler *compiler, bool *ret_found)
+{
+    struct vec sockets = VEC(const char *);
+    abx_status r = policy_sockets(compiler->policy, &sockets, compiler->fail);
+
+    *ret_found = false;
+    for (size_t i = 0; i < sockets.count; i++) {
+        *ret_found |= (*vec_at(&sockets, const char *, i))[0] == '@';
+    }
+    vec_done(&sockets);
+    return r;
+}
+
 static const char *
 text_or_empty(const char *text)
 {
@@ -107,12 +122,15 @@ compile_needs(struct compiler *compiler)
     const char *guard = plan->guards.count > 0 ? *vec_at(&plan->guards, char *, 0) : NULL;
     bool has_mounts = plan_has_mounts(plan);
     bool is_root_masked = vec_at(&plan->places, struct place, 0)->read != ABX_VERDICT_ALLOW;
+    const char *restricted = policy_host_restriction(compiler->policy);
+    bool has_abstract;
 
+    if (find_abstract(compiler, &has_abstract) < 0) {
+        return compiler->fail->status;
+    }
     choose_mask(compiler, ask_read);
     const struct need needs[] = {
         /* What this build does not do, whatever the host has. */
-        { plan->network != NETWORK_NONE, false, true, "plan:network", "/network/mode",
-                "not enforced by this build", "use the network mode \"none\"", true },
         { settings->weaken_nested_namespaces, false, true, "plan:weaken", "/weaken",
                 "nested namespaces are not enforced by this build", "leave this weakening out",
                 true },
@@ -152,6 +170,18 @@ compile_needs(struct compiler *compiler)
         { !found->net_namespace, found->seccomp_notify, true, "plan:network", "/network/mode",
                 "the host has neither network namespaces nor seccomp notification",
                 "allow unprivileged user namespaces" },
+        { plan->network != NETWORK_NONE, found->seccomp_notify, true, "plan:network",
+                "/network/mode", "connections are decided by seccomp notification only",
+                "use a kernel and a container that allow it, or the network mode \"none\"" },
+        { plan->network == NETWORK_HOST && restricted != NULL, false, true, "plan:network",
+                text_or_empty(restricted), "no rule about hosts holds in the network of the host",
+                "leave the rule out, or use the network mode \"filtered\"", true },
+        { plan->host_ports.count > HOST_PORTS_MAX, false, true, "plan:network",
+                "/network/host_loopback", "that many ports of the host cannot be in a box",
+                "list the ports that are needed", true },
+        { plan_has_network(plan) && has_abstract, false, true, "plan:sockets", "/network/sockets",
+                "sockets without a path are not reached from a network of its own",
+                "name the socket's path, or leave it out", true },
         { has_mounts && !found->fresh_proc, found->landlock_abi > 0, true, "plan:proc", "",
                 "without a /proc of its own a box needs Landlock", "run outside of a container" },
         { settings->limits[ABX_LIMIT_PROCESSES] != 0,

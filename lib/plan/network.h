@@ -16,6 +16,9 @@
 #define NETWORK_BOX (NETWORK_IPV4 + 2)
 #define NETWORK_LINK_BITS 30 /* of the IPv4 address; 126 of the IPv6 one */
 
+#define NETWORK_NAME_SERVER "127.0.0.53"
+#define NETWORK_NAME_SERVER_PORT 53
+
 /* The explicit proxy stands at the gateway's address. */
 #define NETWORK_PROXY_NAME "proxy.agentbox.internal"
 #define NETWORK_PROXY_ADDRESS "198.18.0.1"

@@ -117,7 +117,7 @@ private_of(const struct plan *plan, const char *path)
     for (size_t i = plan->privates.count; i > 0; i--) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i - 1);
 
-        if (own->kind != PRIVATE_FILE && path_is_within(path, own->path)) {
+        if (private_is_directory(own) && path_is_within(path, own->path)) {
             return own;
         }
     }

@@ -41,6 +41,7 @@ plan_done(struct plan *plan)
         free(vec_at(&plan->inputs, struct plan_input, i)->as);
     }
     vec_done(&plan->inputs);
+    vec_done(&plan->host_ports);
     free_texts(&plan->guards);
     free_texts(&plan->git_roots);
     free_texts(&plan->git_trees);
@@ -56,6 +57,54 @@ bool
 plan_has_mounts(const struct plan *plan)
 {
     return plan->capabilities.user_namespace && plan->capabilities.mount_namespace;
+}
+
+bool
+private_is_directory(const struct private_place *own)
+{
+    return own->kind != PRIVATE_FILE && own->kind != PRIVATE_SOCKET;
+}
+
+bool
+plan_has_network(const struct plan *plan)
+{
+    return plan->capabilities.net_namespace && plan->network != NETWORK_HOST;
+}
+
+bool
+plan_shares_network(const struct plan *plan)
+{
+    return !plan->capabilities.net_namespace && plan->network != NETWORK_HOST;
+}
+
+bool
+plan_has_gateway(const struct plan *plan)
+{
+    return plan_has_network(plan) && plan->network == NETWORK_FILTERED;
+}
+
+bool
+plan_has_host_port(const struct plan *plan, uint32_t port)
+{
+    for (size_t i = 0; i < plan->host_ports.count; i++) {
+        if (*vec_at(&plan->host_ports, uint16_t, i) == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+plan_is_host_socket(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->privates.count; i++) {
+        const struct private_place *own = vec_at(&plan->privates, struct private_place, i);
+
+        if (own->kind == PRIVATE_SOCKET && strcmp(own->path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The last of the places at the first `length` bytes of the path, or NULL. */

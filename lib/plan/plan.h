@@ -23,13 +23,20 @@ struct place {
 };
 
 /* A directory or file that is the box's own: nothing of the host is seen there. */
-enum private_kind { PRIVATE_TMPFS, PRIVATE_DEV, PRIVATE_PROC, PRIVATE_FILE };
+enum private_kind {
+    PRIVATE_TMPFS,
+    PRIVATE_DEV,
+    PRIVATE_PROC,
+    PRIVATE_FILE,
+    PRIVATE_SOCKET /* stands for the host's socket of this path, which the box may connect to */
+};
 struct private_place {
     char *path;
     enum private_kind kind;
     bool writable; /* PRIVATE_TMPFS */
     char *content; /* PRIVATE_FILE: /etc/hosts and the like */
 };
+bool private_is_directory(const struct private_place *own);
 
 /* A symbolic link directly below "/" that may be seen, where the root is not the host's. */
 struct plan_link {
@@ -69,6 +76,7 @@ struct plan {
     struct vec inputs; /* struct plan_input */
     struct vec decoys; /* char * */
     enum network_mode network;
+    struct vec host_ports; /* uint16_t: of the host's loopback, that the box has at its own */
     uint64_t limits[8];
     struct capabilities capabilities;
     char *hostname;
@@ -90,6 +98,16 @@ char *plan_dump(const struct plan *plan);
 
 /* Whether the box has mounts of its own: every rung but C. */
 bool plan_has_mounts(const struct plan *plan);
+/* Whether the box has a network of its own; else it is in the host's. */
+bool plan_has_network(const struct plan *plan);
+/* Whether a gateway is behind its own network, where everything that leaves the box arrives. */
+bool plan_has_gateway(const struct plan *plan);
+/* Whether it is in the host's for want of one, so that nothing but the broker confines it there. */
+bool plan_shares_network(const struct plan *plan);
+/* Whether the box has this port of the host's loopback at its own. */
+bool plan_has_host_port(const struct plan *plan, uint32_t port);
+/* Whether the path stands for a socket of the host. */
+bool plan_is_host_socket(const struct plan *plan, const char *path);
 /* The place that decides about a path: the deepest one at it or above. */
 const struct place *plan_place_of(const struct plan *plan, const char *path);
 /* For new directories: whether a protected name could appear below. */

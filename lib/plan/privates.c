@@ -5,13 +5,15 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "plan/network.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define HOSTS "127.0.0.1 localhost box\n::1 localhost ip6-localhost ip6-loopback\n"
+#define HOSTS_WITH_PROXY HOSTS NETWORK_PROXY_ADDRESS " " NETWORK_PROXY_NAME "\n"
 /* No search list and ndots 1: a search domain would turn every name into another one. */
-#define RESOLV "nameserver 127.0.0.53\noptions ndots:1\n"
+#define RESOLV "nameserver " NETWORK_NAME_SERVER "\noptions ndots:1\n"
 #define NSSWITCH                                                                                   \
     "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"              \
     "protocols: files\nservices: files\n"
@@ -35,6 +37,20 @@ add_private(struct compiler *compiler, const char *path, enum private_kind kind,
     return ABX_OK;
 }
 
+static bool
+is_in_private_directory(const struct compiler *compiler, const char *path)
+{
+    for (size_t i = 0; i < compiler->plan->privates.count; i++) {
+        const struct private_place *own =
+                vec_at(&compiler->plan->privates, struct private_place, i);
+
+        if (own->kind == PRIVATE_TMPFS && path_is_below(path, own->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A file of the box over the host's, or in the private directory that the host's link leads to. */
 static abx_status
 add_file(struct compiler *compiler, const char *path, const char *content)
@@ -46,19 +62,57 @@ add_file(struct compiler *compiler, const char *path, const char *content)
     if (real == NULL) {
         return fail_nomem(compiler->fail);
     }
-    for (size_t i = 0; i < compiler->plan->privates.count; i++) {
-        const struct private_place *own =
-                vec_at(&compiler->plan->privates, struct private_place, i);
-
-        if (own->kind == PRIVATE_TMPFS && path_is_below(real, own->path)) {
-            return add_private(compiler, real, PRIVATE_FILE, false, content);
-        }
+    if (is_in_private_directory(compiler, real)) {
+        return add_private(compiler, real, PRIVATE_FILE, false, content);
     }
     kind = host->look(host->data, real);
     if (kind != HOST_FILE) {
         return ABX_OK;
     }
     return add_private(compiler, real, PRIVATE_FILE, false, content);
+}
+
+/* In the host's network its own file says how names are looked up; where that is in a directory
+ * that the box has not, it gets a copy. */
+static abx_status
+add_host_file(struct compiler *compiler, const char *path)
+{
+    const struct host_view *host = compiler->host;
+    AUTO(freep) char *real = host->real_path(host->data, path);
+    AUTO(freep) char *content = NULL;
+
+    if (real == NULL) {
+        return fail_nomem(compiler->fail);
+    }
+    if (!is_in_private_directory(compiler, real) || host->read_text == NULL) {
+        return ABX_OK;
+    }
+    content = host->read_text(host->data, real);
+    return content == NULL ? ABX_OK : add_private(compiler, real, PRIVATE_FILE, false, content);
+}
+
+/* What the policy allows to connect to, in directories where nothing of the host is seen: something
+ * stands for it there, whether it exists yet or not. */
+static abx_status
+add_sockets(struct compiler *compiler)
+{
+    const struct host_view *host = compiler->host;
+    struct vec paths = VEC(const char *);
+    abx_status r = policy_sockets(compiler->policy, &paths, compiler->fail);
+
+    for (size_t i = 0; i < paths.count && r >= 0; i++) {
+        const char *path = *vec_at(&paths, const char *, i);
+        AUTO(freep) char *real = path[0] == '@' ? NULL : host->real_path(host->data, path);
+
+        if (path[0] != '@' && real == NULL) {
+            r = fail_nomem(compiler->fail);
+        } else if (real != NULL && is_in_private_directory(compiler, real) &&
+                   !plan_is_host_socket(compiler->plan, real)) {
+            r = add_private(compiler, real, PRIVATE_SOCKET, false, NULL);
+        }
+    }
+    vec_done(&paths);
+    return r;
 }
 
 static int
@@ -82,10 +136,10 @@ compile_privates(struct compiler *compiler)
         { "/run", PRIVATE_TMPFS, "/run" },
         { "/tmp", PRIVATE_TMPFS, "/tmp" },
     };
-    static const struct {
+    const struct {
         const char *path, *content;
     } files[] = {
-        { "/etc/hosts", HOSTS },
+        { "/etc/hosts", plan_has_gateway(compiler->plan) ? HOSTS_WITH_PROXY : HOSTS },
         { "/etc/nsswitch.conf", NSSWITCH },
         { "/etc/resolv.conf", RESOLV },
     };
@@ -113,8 +167,10 @@ compile_privates(struct compiler *compiler)
         r = add_private(compiler, INPUTS_ROOT, PRIVATE_TMPFS, false, NULL);
     }
     for (size_t i = 0; i < N_ELEMENTS(files) && r >= 0; i++) {
-        r = add_file(compiler, files[i].path, files[i].content);
+        r = plan->network == NETWORK_HOST ? add_host_file(compiler, files[i].path)
+                                          : add_file(compiler, files[i].path, files[i].content);
     }
+    r = r < 0 ? r : add_sockets(compiler);
     if (r >= 0) {
         qsort(plan->privates.data, plan->privates.count, sizeof(struct private_place),
                 compare_privates);

@@ -81,6 +81,8 @@ enum wire_code {
     OP_MKDIR, /* b: box path below a tmpfs of the box; x: mode; existing is fine */
     OP_FILE, /* a: string content, b: box path below a tmpfs of the box; x: mode */
     OP_SYMLINK, /* a: string target, b: box path below a tmpfs of the box */
+    OP_STAND_IN, /* b: box path below a tmpfs of the box: a socket that nobody listens at, where the
+                    broker connects to the host's */
     OP_REMOUNT, /* b: box path; x: attrs set, y: cleared; flags: OPF_RECURSIVE */
     OP_UMOUNT, /* b: box path; MNT_DETACH */
     OP_FUSE, /* b: box path: mounts the mask, sends WIRE_FUSE with /dev/fuse's descriptor */

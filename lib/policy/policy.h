@@ -57,6 +57,16 @@ bool path_match_follows(const char *pattern, const char *link, const char *targe
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
 bool policy_guards(abx_policy *policy, const char *directory);
 
+/* Ports of the host's loopback (uint16_t) that some rule opens and none denies, ascending; no more
+ * than `most` and one. */
+abx_status policy_loopback_ports(
+        abx_policy *policy, size_t most, struct vec *ret_ports, struct fail *fail);
+/* Unix sockets of the host that the policy allows by name (const char *, borrowed): paths, and
+ * "@name". */
+abx_status policy_sockets(abx_policy *policy, struct vec *ret_paths, struct fail *fail);
+/* The id of a rule that denies a host or asks about one, or NULL. */
+const char *policy_host_restriction(abx_policy *policy);
+
 /* Whether requests to this host and port must be read: some layer has HTTP rules for it, or a
  * credential goes there. */
 bool policy_reads_http(abx_policy *policy, const char *host, uint32_t port);

@@ -58,6 +58,7 @@ add_all(struct program *program, bool is_tmpfs)
     add(program, OP_MKDIR, NULL, "/tmp/a", 0755, 0);
     add(program, OP_FILE, "text", "/tmp/b", 0644, 0);
     add(program, OP_SYMLINK, "b", "/tmp/c", 0, 0);
+    add(program, OP_STAND_IN, NULL, "/tmp/d", 0, 0);
     add(program, OP_REMOUNT, NULL, "/usr", 1, 0);
     add(program, OP_UMOUNT, NULL, "/opt", 0, 0);
     add(program, OP_FUSE, NULL, "/mnt", 0, 0);

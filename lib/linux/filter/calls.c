@@ -259,7 +259,7 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
     case WHEN_READ_PATTERNS:
         return plan->read_patterns;
     case WHEN_SHARED_NETWORK:
-        return !plan->capabilities.net_namespace;
+        return plan_shares_network(plan);
     case WHEN_SHARED_PROCESSES:
         return !plan->capabilities.pid_namespace;
     }

@@ -28,7 +28,7 @@ enum call_when {
     WHEN_ALWAYS,
     WHEN_GUARDED, /* something is guarded */
     WHEN_READ_PATTERNS, /* reads are decided by name */
-    WHEN_SHARED_NETWORK, /* the box has no network of its own */
+    WHEN_SHARED_NETWORK, /* the box is in the host's network for want of its own */
     WHEN_SHARED_PROCESSES /* it sees processes of the host, and shares memory and queues with them
                            */
 };

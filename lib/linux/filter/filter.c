@@ -319,8 +319,7 @@ cache_index(const struct plan *plan)
 
     return (plan->capabilities.seccomp_notify ? 1u : 0u) | (guarded ? 2u : 0u) |
            (plan->read_patterns ? 4u : 0u) | (plan->decide_exec ? 8u : 0u) |
-           (plan->capabilities.net_namespace ? 16u : 0u) |
-           (plan->capabilities.pid_namespace ? 32u : 0u);
+           (plan_shares_network(plan) ? 0u : 16u) | (plan->capabilities.pid_namespace ? 32u : 0u);
 }
 
 static int

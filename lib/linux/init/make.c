@@ -80,6 +80,18 @@ op_symlink(struct init *init, const struct wire_op *op)
     return close_and(parent, (int)SYS(symlinkat, init_text(init, op->a), parent, name, 0, 0, 0));
 }
 
+int
+op_stand_in(struct init *init, const struct wire_op *op)
+{
+    const char *name;
+    int parent = init_open_parent(init, init_text(init, op->b), &name);
+
+    if (parent < 0) {
+        return parent;
+    }
+    return close_and(parent, (int)SYS(mknodat, parent, name, SYS_TYPE_SOCKET | 0666, 0, 0, 0));
+}
+
 /* A clone of the host's device node, if it is a character device. */
 static int
 clone_device(struct init *init, const char *path)

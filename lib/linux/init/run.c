@@ -19,6 +19,7 @@ static op_fn *const op_functions[] = {
     [OP_MKDIR] = op_mkdir,
     [OP_FILE] = op_file,
     [OP_SYMLINK] = op_symlink,
+    [OP_STAND_IN] = op_stand_in,
     [OP_REMOUNT] = op_remount,
     [OP_UMOUNT] = op_umount,
     [OP_FUSE] = op_fuse,

@@ -141,7 +141,8 @@ enum {
     SYS_SEEK_END = 2,
     SYS_TYPE_MASK = 0170000,
     SYS_TYPE_DIRECTORY = 0040000,
-    SYS_TYPE_CHARACTER = 0020000 /* st_mode */
+    SYS_TYPE_CHARACTER = 0020000,
+    SYS_TYPE_SOCKET = 0140000 /* st_mode */
 };
 
 struct sys_iovec {

@@ -129,7 +129,6 @@ lower_landlock(struct lowering *lowering)
 {
     const struct plan *plan = lowering->plan;
     uint32_t abi = plan->capabilities.landlock_abi;
-    bool has_network = plan->capabilities.net_namespace;
     bool has_mounts = plan_has_mounts(plan);
     struct wire_op *op;
 
@@ -139,8 +138,10 @@ lower_landlock(struct lowering *lowering)
     op = program_op(&lowering->program, OP_LANDLOCK, "landlock:rules", NULL, NULL);
     if (op != NULL) {
         op->x = handled(abi);
-        op->y = abi >= 4 && !has_network ? NET_TCP : 0;
-        op->a = abi < 6 ? 0 : (has_network ? 0 : SCOPE_ABSTRACT) | (has_mounts ? 0 : SCOPE_SIGNAL);
+        op->y = abi >= 4 && plan_shares_network(plan) ? NET_TCP : 0;
+        op->a = abi < 6 ? 0
+                        : (plan_has_network(plan) ? 0 : SCOPE_ABSTRACT) |
+                                  (has_mounts ? 0 : SCOPE_SIGNAL);
     }
     if (has_mounts) {
         allow_with_mounts(lowering);

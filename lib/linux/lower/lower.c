@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "linux/filter/filter.h"
 #include "linux/lower/lower_view.h"
+#include "plan/network.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define CAPABILITY_SYS_ADMIN (1ull << 21) /* init binds directories made later */
-#define NAME_SERVER "127.0.0.53"
-#define NAME_SERVER_PORT 53
+/* init binds directories made later, and enters the gateway to make listeners. */
+#define CAPABILITY_SYS_ADMIN (1ull << 21)
+#define CAPABILITY_NET_BIND_SERVICE (1ull << 10)
 
 void
 lower_op(struct lowering *lowering, uint16_t code, const char *step, const char *a, const char *b,
@@ -43,6 +44,7 @@ verb_of(uint16_t code)
         [OP_MKDIR] = "make",
         [OP_FILE] = "make",
         [OP_SYMLINK] = "make",
+        [OP_STAND_IN] = "make",
         [OP_DEVICE] = "device",
         [OP_REMOUNT] = "remount",
         [OP_WRITE] = "write",
@@ -129,13 +131,37 @@ lower_limits(struct lowering *lowering)
 }
 
 static void
-lower_socket(struct lowering *lowering, uint32_t type, const char *step)
+lower_socket(struct lowering *lowering, uint32_t type, const char *step, const char *address,
+        uint16_t port)
 {
-    struct wire_op *op = program_op(&lowering->program, OP_SOCKET, step, NULL, NAME_SERVER);
+    struct wire_op *op = program_op(&lowering->program, OP_SOCKET, step, NULL, address);
 
     if (op != NULL) {
         op->a = type;
-        op->x = NAME_SERVER_PORT;
+        op->x = port;
+    }
+}
+
+/* The name server's sockets, listeners at the ports of the host's loopback, and the way out. */
+static void
+lower_network(struct lowering *lowering)
+{
+    const struct plan *plan = lowering->plan;
+
+    lower_op(lowering, OP_LOOPBACK_UP, "network:lo", NULL, NULL, 0, 0, 0);
+    lower_socket(
+            lowering, SOCK_DGRAM, "socket:dns-udp", NETWORK_NAME_SERVER, NETWORK_NAME_SERVER_PORT);
+    lower_socket(
+            lowering, SOCK_STREAM, "socket:dns-tcp", NETWORK_NAME_SERVER, NETWORK_NAME_SERVER_PORT);
+    for (size_t i = 0; i < plan->host_ports.count; i++) {
+        const uint16_t port = *vec_at(&plan->host_ports, uint16_t, i);
+
+        lower_socket(lowering, SOCK_STREAM, "socket:host-loopback", "127.0.0.1", port);
+        lower_socket(lowering, SOCK_STREAM, "socket:host-loopback", "::1", port);
+    }
+    if (plan_has_gateway(plan)) {
+        lower_op(lowering, OP_GATEWAY, "network:gateway", NULL, NULL, 0, 0, 0);
+        lower_op(lowering, OP_WATCH, "network:watch", NULL, NULL, 0, 0, 0);
     }
 }
 
@@ -145,9 +171,9 @@ lower_filter(struct lowering *lowering, struct fail *fail)
     const struct capabilities *found = &lowering->plan->capabilities;
 
     if (found->seccomp_notify) {
-        lowering->program.filter_flags = WIRE_FILTER_NOTIFY |
-                                         (found->seccomp_killable ? WIRE_FILTER_KILLABLE : 0) |
-                                         (found->net_namespace ? 0 : WIRE_FILTER_SENDMSG);
+        lowering->program.filter_flags =
+                WIRE_FILTER_NOTIFY | (found->seccomp_killable ? WIRE_FILTER_KILLABLE : 0) |
+                (plan_shares_network(lowering->plan) ? WIRE_FILTER_SENDMSG : 0);
     }
     vec_done(&lowering->program.filter);
     return filter_build(lowering->plan, &lowering->program.filter, fail);
@@ -170,13 +196,13 @@ lower_stages(struct lowering *lowering, bool host_writes_maps)
     }
     lower_op(lowering, OP_SESSION, "session:new", NULL, NULL, 0, 0, 0);
     lower_limits(lowering);
-    if (plan->capabilities.net_namespace) {
-        lower_op(lowering, OP_LOOPBACK_UP, "network:lo", NULL, NULL, 0, 0, 0);
-        lower_socket(lowering, SOCK_DGRAM, "socket:dns-udp");
-        lower_socket(lowering, SOCK_STREAM, "socket:dns-tcp");
+    if (plan_has_network(plan)) {
+        lower_network(lowering);
     }
     lower_op(lowering, OP_DROP_CAPABILITIES, "capabilities:drop", NULL, NULL,
-            has_mounts ? CAPABILITY_SYS_ADMIN : 0, 0, 0);
+            (has_mounts ? CAPABILITY_SYS_ADMIN : 0) |
+                    (plan_has_gateway(plan) ? CAPABILITY_NET_BIND_SERVICE : 0),
+            0, 0);
     lower_landlock(lowering);
     lower_op(lowering, OP_READY, "ready:box", NULL, NULL, 0, 0, 0);
 }

@@ -163,6 +163,20 @@ lower_file(struct lowering *lowering, size_t i, const struct private_place *own)
     str_done(&stage);
 }
 
+/* Something to be found where the host's socket would be. */
+static void
+lower_socket(struct lowering *lowering, const struct private_place *own)
+{
+    AUTO(freep) char *parent = path_parent(own->path);
+
+    if (parent == NULL) {
+        lowering->program.failed = true;
+    } else if (plan_is_private(lowering->plan, parent)) {
+        lower_target(lowering, parent, true);
+        lower_at(lowering, OP_STAND_IN, NULL, own->path, 0, 0, 0);
+    }
+}
+
 static void
 lower_tmpfs(struct lowering *lowering, const struct private_place *own)
 {
@@ -179,6 +193,10 @@ lower_private(struct lowering *lowering, size_t i)
         lower_file(lowering, i, own);
         return;
     }
+    if (own->kind == PRIVATE_SOCKET) {
+        lower_socket(lowering, own);
+        return;
+    }
     lower_target(lowering, own->path, true);
     switch (own->kind) {
     case PRIVATE_DEV:
@@ -191,6 +209,7 @@ lower_private(struct lowering *lowering, size_t i)
         lower_tmpfs(lowering, own);
         break;
     case PRIVATE_FILE:
+    case PRIVATE_SOCKET:
         break;
     }
     lower_mounted(lowering, own->path, own->kind != PRIVATE_PROC);

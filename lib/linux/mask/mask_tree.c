@@ -247,7 +247,7 @@ add_others(const struct plan *plan, struct mask_tree *tree)
         };
 
         /* Files of the box go over readable ones of the host only. */
-        if (private->kind != PRIVATE_FILE && !add_hole(plan, tree, &node)) {
+        if (private_is_directory(private) && !add_hole(plan, tree, &node)) {
             return false;
         }
     }

@@ -83,7 +83,7 @@ connect_abstract(struct call *call, const struct address *address)
     char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 1] = "@";
     size_t length = address->length <= PATH_OFFSET ? 0 : address->length - PATH_OFFSET;
 
-    if (call->boundary->plan->capabilities.net_namespace || length == 0) {
+    if (plan_has_network(call->boundary->plan) || length == 0) {
         return net_connect(call, address);
     }
     for (size_t i = 1; i < length && i < sizeof name - 1; i++) {

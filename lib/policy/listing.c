@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the questions that a plan asks about the network: which ports and sockets of the host some
+ * rule opens.  Pure, any thread. */
+#include "base/mem.h"
+#include "policy/index.h"
+
+#include <string.h>
+
+#define PORTS 65536u
+#define HOST_LOOPBACK "127.0.0.1"
+
+/* A bit for each port. */
+struct port_set {
+    uint8_t bits[PORTS / 8];
+};
+
+static void
+mark(struct port_set *named, uint32_t port)
+{
+    named->bits[port / 8] |= (uint8_t)(1u << port % 8);
+}
+
+/* Ports that a rule on the host's loopback names. */
+static void
+mark_ports(const struct rule *rule, struct port_set *named)
+{
+    if (rule->port_last == 0) {
+        mark(named, 80);
+        mark(named, 443);
+    }
+    for (uint32_t port = rule->port_first; port != 0 && port <= rule->port_last; port++) {
+        mark(named, port);
+    }
+}
+
+static void
+mark_all(const struct abx_policy *policy, struct port_set *named)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if (rule->kind == ABX_REQUEST_CONNECT && rule->opens_private &&
+                    strncmp(rule->pattern, "127.", 4) == 0) {
+                mark_ports(rule, named);
+            }
+        }
+    }
+}
+
+abx_status
+policy_loopback_ports(abx_policy *policy, size_t most, struct vec *ret_ports, struct fail *fail)
+{
+    struct port_set named = { { 0 } };
+
+    mark_all(policy, &named);
+    for (uint32_t port = 1; port < PORTS && ret_ports->count <= most; port++) {
+        const abx_request request = { .size = sizeof request,
+            .kind = ABX_REQUEST_CONNECT,
+            .target = HOST_LOOPBACK,
+            .port = port };
+        struct ruling ruling;
+        uint16_t *place;
+
+        if ((named.bits[port / 8] & 1u << port % 8) == 0 ||
+                policy_decide(policy, &request, &ruling) == ABX_VERDICT_DENY) {
+            continue;
+        }
+        place = vec_add(ret_ports);
+        if (place == NULL) {
+            return fail_nomem(fail);
+        }
+        *place = (uint16_t)port;
+    }
+    return ABX_OK;
+}
+
+abx_status
+policy_sockets(abx_policy *policy, struct vec *ret_paths, struct fail *fail)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+            const abx_request request = {
+                .size = sizeof request, .kind = ABX_REQUEST_SOCKET, .target = rule->pattern
+            };
+            struct ruling ruling;
+            const char **place;
+
+            if (rule->kind != ABX_REQUEST_SOCKET || rule->matcher != NULL ||
+                    policy_decide(policy, &request, &ruling) != ABX_VERDICT_ALLOW) {
+                continue;
+            }
+            place = vec_add(ret_paths);
+            if (place == NULL) {
+                return fail_nomem(fail);
+            }
+            *place = rule->pattern;
+        }
+    }
+    return ABX_OK;
+}
+
+const char *
+policy_host_restriction(abx_policy *policy)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if (rule->kind == ABX_REQUEST_CONNECT && rule->verdict != ABX_VERDICT_ALLOW) {
+                return rule->id;
+            }
+        }
+    }
+    return NULL;
+}
