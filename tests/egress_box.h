@@ -21,8 +21,10 @@ extern struct egress_box *the_box;
 
 /* `format` makes the policy. */
 void egress_box_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Closes all, and expects that no descriptor and no thread is left. */
 void egress_box_close(void);
+struct egress_setup egress_box_setup(void); /* for another box of the same policy */
+/* Expects that there are as many descriptors as before it was opened first. */
+void egress_box_left_nothing(void);
 
 /* What the broker says of targets that begin with this: else ALLOW.  A question has a ticket of its
  * own; equal ones do not share it. */
@@ -32,6 +34,12 @@ size_t broker_withdrawn(void);
 uint64_t broker_ticket(void); /* of the last question; waits until there is one */
 void broker_tells(struct told *ret_told); /* the oldest that was not taken; waits for it */
 bool broker_is_quiet(void); /* nothing was told that was not taken */
+
+/* The resolver knows "localhost" (127.0.0.1), "public.test" (8.8.8.8), "mixed.test" (10.0.0.1 and
+ * 8.8.8.8), "private.test" (10.0.0.1) and names that begin with "slow" (127.0.0.1, which it says
+ * when this is called).  What is connected to 8.8.8.8 comes to 127.0.0.1. */
+void resolver_be_quick(void);
+size_t resolver_is_busy_with(void); /* slow names that it is asked for */
 
 /* A listening socket on 127.0.0.1; `backlog` < 0: one that answers nothing (its queue is full). */
 int listen_on_loopback(int backlog, uint16_t *ret_port);

@@ -14,7 +14,8 @@ struct dial;
  * been made). */
 typedef void (*dial_fn)(void *data, int fd, int error, const struct refusal *refusal);
 
-/* Egress thread.  The name was allowed already.  NULL: `fn` has been called. */
+/* Egress thread.  The name was allowed already, or the address, if it is one.  NULL: `fn` has been
+ * called. */
 struct dial *dial_start(struct egress_box *box, const struct subject *subject,
         const struct destination *destination, dial_fn fn, void *data);
 void dial_cancel(struct dial *dial);

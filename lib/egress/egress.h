@@ -20,6 +20,7 @@ struct egress_setup {
     const struct broker *broker; /* decides and reports; borrowed until close */
     const char *const *environment; /* the host's proxy variables, NULL-terminated, for
                                        "upstream": "environment" */
+    const char *backend; /* its name, a literal */
 };
 abx_status egress_open(struct egress *egress, const struct egress_setup *setup,
         struct egress_box **ret_box, struct fail *fail);
@@ -39,7 +40,9 @@ const char *const *egress_environment(struct egress_box *box);
  * never). ABX_ERR_INVALID: no such credential, or a secret that the kind cannot carry. */
 abx_status egress_set_secret(struct egress_box *box, const char *name, const void *secret,
         size_t length, int64_t expires_ms, struct fail *fail);
-/* Ends every connection; no broker call after it returned.  Not on the egress thread. */
+/* Ends every connection, tells every dial that waits ECANCELED, and frees it.  No call of the
+ * broker or to the gateway's `dialled_fn` comes after it returned.  The backend is closed, and
+ * nobody answers any more.  Not on the egress thread. */
 void egress_close(struct egress_box *box);
 
 #endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns a box's way out and the list of what is under way for it, which ends with it.  Keeps the
+ * number of connections within what the host's process can bear. */
+#include "egress/box.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#define DESCRIPTORS_OF_A_PART 2u
+#define PARTS_MAX 4096u /* of a box */
+#define PARTS_MIN 16u
+
+/* ---- parts ---- */
+
+/* A context takes at most half of the descriptors that its host may open, and a box at most half of
+ * those. */
+static size_t
+parts_of_a_context(void)
+{
+    struct rlimit limit;
+    size_t parts = PARTS_MAX * 2;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+            limit.rlim_cur / (2 * DESCRIPTORS_OF_A_PART) < parts) {
+        parts = limit.rlim_cur / (2 * DESCRIPTORS_OF_A_PART);
+    }
+    return parts < 2 * PARTS_MIN ? 2 * PARTS_MIN : parts;
+}
+
+bool
+part_add(struct part *part, struct egress_box *box, void (*end)(struct part *part),
+        const struct subject *subject, const struct destination *destination)
+{
+    size_t most = box->stopped ? 0 : parts_of_a_context();
+    struct refusal refusal = { 0 };
+
+    if (box->stopped) {
+        return false;
+    }
+    if (box->n_parts >= most / 2 || box->egress->n_parts >= most) {
+        if (subject != NULL) {
+            refusal_set(&refusal, "boundary:connections", "the box has too many connections open",
+                    "close some, or open fewer at a time");
+            tell_denial(box, subject, destination, NULL, &refusal);
+        }
+        return false;
+    }
+    *part = (struct part){ .box = box, .next = box->parts, .end = end };
+    if (part->next != NULL) {
+        part->next->previous = part;
+    }
+    box->parts = part;
+    box->n_parts++;
+    box->egress->n_parts++;
+    return true;
+}
+
+void
+part_remove(struct part *part)
+{
+    struct egress_box *box = part->box;
+
+    if (box == NULL) {
+        return;
+    }
+    if (part->previous != NULL) {
+        part->previous->next = part->next;
+    } else {
+        box->parts = part->next;
+    }
+    if (part->next != NULL) {
+        part->next->previous = part->previous;
+    }
+    box->n_parts--;
+    box->egress->n_parts--;
+    part->box = NULL;
+}
+
+/* ---- what they share ---- */
+struct event_base *
+egress_base(const struct egress_box *box)
+{
+    return box->egress->base;
+}
+
+uint8_t *
+egress_scratch(const struct egress_box *box)
+{
+    return box->egress->scratch;
+}
+
+struct errand *
+errand_new(const struct subject *subject, const struct destination *destination)
+{
+    size_t program = strlen(subject->program) + 1, name = strlen(destination->name) + 1;
+    struct errand *errand = malloc(sizeof *errand + program + name);
+    char *texts = (char *)(errand + 1);
+
+    if (errand == NULL) {
+        return NULL;
+    }
+    errand->subject = *subject;
+    errand->destination = *destination;
+    errand->subject.program = memcpy(texts, subject->program, program);
+    errand->destination.name = memcpy(texts + program, destination->name, name);
+    return errand;
+}
+
+static const char *
+text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+void
+tell_denial(struct egress_box *box, const struct subject *subject,
+        const struct destination *destination, const char *address, const struct refusal *refusal)
+{
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT,
+        .port = destination->port,
+        .target = destination->name,
+        .asked = address != NULL && strcmp(address, destination->name) != 0 ? address : NULL,
+        .verb = "connect",
+        .content = -1,
+    };
+
+    box->broker->report(box->broker->data, ABX_EVENT_DENIAL, subject, &act,
+            text_or_null(refusal->rule), text_or_null(refusal->reason),
+            text_or_null(refusal->alternative));
+}
+
+static void
+set_text(char *to, size_t room, const char *text)
+{
+    if (text != NULL) {
+        snprintf(to, room, "%s", text);
+    }
+}
+
+void
+refusal_set(struct refusal *refusal, const char *rule, const char *reason, const char *alternative)
+{
+    set_text(refusal->rule, sizeof refusal->rule, rule);
+    set_text(refusal->reason, sizeof refusal->reason, reason);
+    set_text(refusal->alternative, sizeof refusal->alternative, alternative);
+}
+
+void
+close_with_reset(int fd)
+{
+    static const struct linger at_once = { .l_onoff = 1 };
+
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        close_fd(fd);
+    }
+}
+
+/* ---- the box ---- */
+abx_status
+egress_open(struct egress *egress, const struct egress_setup *setup, struct egress_box **ret_box,
+        struct fail *fail)
+{
+    struct egress_box *box = calloc(1, sizeof *box);
+
+    if (box == NULL) {
+        return fail_nomem(fail);
+    }
+    box->egress = egress;
+    box->policy = setup->policy;
+    box->broker = setup->broker;
+    box->backend = setup->backend;
+    gateway_init(box);
+    *ret_box = box;
+    return ABX_OK;
+}
+
+const struct gateway *
+egress_gateway(struct egress_box *box)
+{
+    return &box->gateway;
+}
+
+static void
+stop(void *data)
+{
+    struct egress_box *box = data;
+
+    box->stopped = true;
+    while (box->parts != NULL) {
+        box->parts->end(box->parts);
+    }
+}
+
+void
+egress_close(struct egress_box *box)
+{
+    if (box != NULL) {
+        egress_call(box->egress, stop, box); /* runs what was posted before, too */
+        free(box);
+    }
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One connection outside: the name is looked up, each address is checked, and those that may be
+ * dialled are, the next one where the one before fails or takes long (RFC 8305, lightly).  What
+ * the caller is told is the errno that it would have got.
+ *
+ * The policy never changes, so an address that was checked is dialled without another look. */
+#include "egress/dial.h"
+
+#include "egress/box.h"
+#include "egress/decide.h"
+#include "egress/lookup.h"
+
+#include "base/mem.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ADDRESSES_MAX 16u
+#define NEXT_AFTER_MS 250
+#define PATIENCE_S 60 /* for all of it */
+
+struct address {
+    struct sockaddr_storage storage;
+    socklen_t length;
+};
+
+struct attempt {
+    struct dial *dial;
+    struct event *event;
+    int fd; /* -1: none, or over */
+    struct address address;
+};
+
+struct dial {
+    struct egress_box *box;
+    struct errand *errand;
+    dial_fn fn;
+    void *data;
+    struct lookup *lookup;
+    struct decision *decision; /* about an address */
+    struct event *next_timer, *patience;
+    struct attempt attempts[ADDRESSES_MAX]; /* in the order in which they are dialled */
+    size_t n, begun, failed;
+    int error; /* of the attempts until now, 0: none */
+    bool *ended; /* dial_start wants to know; or NULL */
+};
+
+static void
+dial_free(struct dial *dial)
+{
+    if (dial->lookup != NULL) {
+        lookup_cancel(dial->lookup);
+    }
+    decision_cancel(dial->decision);
+    for (size_t i = 0; i < dial->n; i++) {
+        if (dial->attempts[i].event != NULL) {
+            event_free(dial->attempts[i].event);
+        }
+        close_fd(dial->attempts[i].fd);
+    }
+    if (dial->next_timer != NULL) {
+        event_free(dial->next_timer);
+    }
+    if (dial->patience != NULL) {
+        event_free(dial->patience);
+    }
+    free(dial->errand);
+    free(dial);
+}
+
+void
+dial_cancel(struct dial *dial)
+{
+    if (dial != NULL) {
+        dial_free(dial);
+    }
+}
+
+/* Frees it, then tells. */
+static void
+finish(struct dial *dial, int fd, int error, const struct refusal *refusal)
+{
+    dial_fn fn = dial->fn;
+    void *data = dial->data;
+
+    if (dial->ended != NULL) {
+        *dial->ended = true;
+    }
+    dial_free(dial);
+    fn(data, fd, error, refusal);
+}
+
+/* ---- connecting ---- */
+static void begin_next(struct dial *dial);
+
+/* A connection to the caller itself, which loopback makes where nobody listens. */
+static bool
+is_own(int fd)
+{
+    struct sockaddr_storage here = { 0 }, there = { 0 };
+    socklen_t length = sizeof here, other = sizeof there;
+
+    return getsockname(fd, (struct sockaddr *)&here, &length) == 0 &&
+           getpeername(fd, (struct sockaddr *)&there, &other) == 0 && length == other &&
+           memcmp(&here, &there, length) == 0;
+}
+
+/* What this host cannot reach at all says less than what an address answered. */
+static bool
+says_little(int error)
+{
+    return error == 0 || error == ENETUNREACH || error == EHOSTUNREACH || error == EADDRNOTAVAIL ||
+           error == EAFNOSUPPORT;
+}
+
+static void
+succeeded(struct attempt *attempt)
+{
+    struct dial *dial = attempt->dial;
+    int on = 1, fd;
+
+    if (attempt->event != NULL) {
+        event_free(attempt->event);
+        attempt->event = NULL;
+    }
+    fd = steal_fd(&attempt->fd);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    finish(dial, fd, 0, NULL);
+}
+
+/* The dial may be over after it. */
+static void
+attempt_failed(struct attempt *attempt, int error)
+{
+    struct dial *dial = attempt->dial;
+
+    if (attempt->event != NULL) {
+        event_free(attempt->event);
+        attempt->event = NULL;
+    }
+    close_fd(steal_fd(&attempt->fd));
+    dial->failed++;
+    dial->error = says_little(dial->error) ? error : dial->error;
+    if (dial->begun < dial->n) {
+        begin_next(dial);
+    } else if (dial->failed == dial->n) {
+        finish(dial, -1, dial->error, NULL);
+    }
+}
+
+static void
+attempt_ready(evutil_socket_t fd, short events, void *data)
+{
+    struct attempt *attempt = data;
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) {
+        error = errno;
+    }
+    if (error == 0 && is_own(attempt->fd)) {
+        error = ECONNREFUSED;
+    }
+    if (error != 0) {
+        attempt_failed(attempt, error);
+    } else {
+        succeeded(attempt);
+    }
+}
+
+/* 0: it goes on, or *ret_done; else an errno. */
+static int
+begin(struct attempt *attempt, bool *ret_done)
+{
+    attempt->fd = socket(attempt->address.storage.ss_family,
+            SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+    if (attempt->fd < 0) {
+        return errno;
+    }
+    *ret_done = connect(attempt->fd, (const struct sockaddr *)&attempt->address.storage,
+                        attempt->address.length) == 0;
+    if (*ret_done) {
+        return is_own(attempt->fd) ? ECONNREFUSED : 0;
+    }
+    if (errno != EINPROGRESS) {
+        return errno;
+    }
+    attempt->event = event_new(
+            egress_base(attempt->dial->box), attempt->fd, EV_WRITE, attempt_ready, attempt);
+    return attempt->event == NULL || event_add(attempt->event, NULL) != 0 ? ENOMEM : 0;
+}
+
+static void
+begin_next(struct dial *dial)
+{
+    static const struct timeval wait = { .tv_usec = NEXT_AFTER_MS * 1000 };
+    struct attempt *attempt = &dial->attempts[dial->begun++];
+    bool done = false;
+    int error;
+
+    attempt->dial = dial;
+    if (dial->begun < dial->n) {
+        event_add(dial->next_timer, &wait);
+    }
+    error = begin(attempt, &done);
+    if (error != 0) {
+        attempt_failed(attempt, error);
+    } else if (done) {
+        succeeded(attempt);
+    }
+}
+
+static void
+next_is_due(evutil_socket_t fd, short events, void *data)
+{
+    struct dial *dial = data;
+
+    if (dial->begun < dial->n) {
+        begin_next(dial);
+    }
+}
+
+static void
+patience_is_over(evutil_socket_t fd, short events, void *data)
+{
+    finish(data, -1, ETIMEDOUT, NULL);
+}
+
+/* ---- which addresses ---- */
+static bool
+address_text(const struct address *address, char text[INET6_ADDRSTRLEN])
+{
+    const void *at =
+            address->storage.ss_family == AF_INET
+                    ? (const void *)&((const struct sockaddr_in *)&address->storage)->sin_addr
+                    : (const void *)&((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
+
+    return inet_ntop(address->storage.ss_family, at, text, INET6_ADDRSTRLEN) != NULL;
+}
+
+static void
+add_address(struct dial *dial, const struct sockaddr *address, socklen_t length)
+{
+    struct attempt *attempt = &dial->attempts[dial->n];
+
+    if (dial->n < ADDRESSES_MAX && length <= sizeof attempt->address.storage &&
+            (address->sa_family == AF_INET || address->sa_family == AF_INET6)) {
+        attempt->fd = -1;
+        memcpy(&attempt->address.storage, address, length);
+        attempt->address.length = length;
+        dial->n++;
+    }
+}
+
+/* Keeps those with this verdict; returns how many there are. */
+static size_t
+keep(struct dial *dial, const abx_verdict *verdicts, abx_verdict verdict)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < dial->n; i++) {
+        if (verdicts[i] == verdict) {
+            dial->attempts[kept++].address = dial->attempts[i].address;
+        }
+    }
+    dial->n = kept == 0 ? dial->n : kept;
+    return kept;
+}
+
+static void
+address_decided(void *data, abx_verdict verdict, const struct refusal *refusal)
+{
+    struct dial *dial = data;
+
+    dial->decision = NULL;
+    if (verdict == ABX_VERDICT_ALLOW) {
+        begin_next(dial);
+    } else {
+        finish(dial, -1, EACCES, refusal);
+    }
+}
+
+/* The first address, which stands for those that are asked about. */
+static void
+ask(struct dial *dial, const char *text)
+{
+    const struct destination *to = &dial->errand->destination;
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT,
+        .port = to->port,
+        .target = text,
+        .asked = to->name,
+        .verb = "connect",
+        .content = -1,
+    };
+    struct decision *decision;
+
+    dial->n = 1;
+    decision = decision_start(dial->box, &dial->errand->subject, &act, address_decided, dial);
+    if (decision != NULL) { /* else the dial may be over */
+        dial->decision = decision;
+    }
+}
+
+static void
+deny(struct dial *dial, const char *text, const struct ruling *ruling)
+{
+    struct refusal refusal;
+
+    refusal_set(&refusal, ruling->id, ruling->reason, ruling->alternative);
+    tell_denial(dial->box, &dial->errand->subject, &dial->errand->destination, text, &refusal);
+    finish(dial, -1, EACCES, &refusal);
+}
+
+/* Dials what may be dialled; where nothing may, asks about the first that can be asked about. */
+static void
+dial_allowed(struct dial *dial)
+{
+    const struct destination *to = &dial->errand->destination;
+    char text[INET6_ADDRSTRLEN] = "";
+    abx_verdict verdicts[ADDRESSES_MAX] = { 0 };
+    struct ruling ruling = { 0 };
+
+    for (size_t i = dial->n; i-- > 0;) { /* the ruling that stays is about the first */
+        if (address_text(&dial->attempts[i].address, text)) {
+            verdicts[i] =
+                    policy_decide_address(dial->box->policy, to->name, text, to->port, &ruling);
+        }
+    }
+    if (keep(dial, verdicts, ABX_VERDICT_ALLOW) > 0) {
+        begin_next(dial);
+    } else if (keep(dial, verdicts, ABX_VERDICT_ASK) > 0) {
+        address_text(&dial->attempts[0].address, text);
+        ask(dial, text);
+    } else {
+        deny(dial, text, &ruling);
+    }
+}
+
+/* ---- names ---- */
+
+/* The program sees an errno, and no name that is unknown: the event says what it was. */
+static void
+tell_unknown(struct dial *dial, int error)
+{
+    const struct destination *to = &dial->errand->destination;
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT,
+        .port = to->port,
+        .target = to->name,
+        .verb = "connect",
+        .content = -1,
+    };
+    char reason[256];
+
+    snprintf(reason, sizeof reason, "the host cannot look this name up: %s", gai_strerror(error));
+    dial->box->broker->report(dial->box->broker->data, ABX_EVENT_NOTICE, &dial->errand->subject,
+            &act, "network:lookup", reason, NULL);
+}
+
+static void
+looked_up(void *data, int error, const struct addrinfo *addresses)
+{
+    struct dial *dial = data;
+
+    dial->lookup = NULL;
+    for (; error == 0 && addresses != NULL; addresses = addresses->ai_next) {
+        add_address(dial, addresses->ai_addr, addresses->ai_addrlen);
+    }
+    if (error == 0 && dial->n > 0) {
+        dial_allowed(dial);
+        return;
+    }
+    tell_unknown(dial, error == 0 ? EAI_NONAME : error);
+    finish(dial, -1, EHOSTUNREACH, NULL);
+}
+
+/* False: it is a name. */
+static bool
+add_literal(struct dial *dial, const char *text, uint16_t port)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+
+    if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
+        add_address(dial, (const struct sockaddr *)&in, sizeof in);
+        return true;
+    }
+    if (inet_pton(AF_INET6, text, &in6.sin6_addr) == 1) {
+        add_address(dial, (const struct sockaddr *)&in6, sizeof in6);
+        return true;
+    }
+    return false;
+}
+
+static void
+first_step(struct dial *dial)
+{
+    const struct destination *to = &dial->errand->destination;
+
+    if (to->way == WAY_HOST_LOOPBACK) { /* the policy lists the port */
+        add_literal(dial, "127.0.0.1", to->port);
+        add_literal(dial, "::1", to->port);
+        begin_next(dial);
+    } else if (add_literal(dial, to->name, to->port)) { /* the very address was decided */
+        begin_next(dial);
+    } else {
+        dial->lookup = lookup_start(
+                dial->box->egress->lookups, dial->box, to->name, to->port, looked_up, dial);
+        if (dial->lookup == NULL) {
+            finish(dial, -1, EAGAIN, NULL);
+        }
+    }
+}
+
+static struct dial *
+dial_new(struct egress_box *box, const struct subject *subject,
+        const struct destination *destination, dial_fn fn, void *data)
+{
+    static const struct timeval patience = { .tv_sec = PATIENCE_S };
+    struct dial *dial = calloc(1, sizeof *dial);
+
+    if (dial == NULL) {
+        return NULL;
+    }
+    *dial = (struct dial){ .box = box, .fn = fn, .data = data };
+    dial->errand = errand_new(subject, destination);
+    dial->next_timer = evtimer_new(egress_base(box), next_is_due, dial);
+    dial->patience = evtimer_new(egress_base(box), patience_is_over, dial);
+    if (dial->errand == NULL || dial->next_timer == NULL || dial->patience == NULL ||
+            event_add(dial->patience, &patience) != 0) {
+        dial_free(dial);
+        return NULL;
+    }
+    return dial;
+}
+
+struct dial *
+dial_start(struct egress_box *box, const struct subject *subject,
+        const struct destination *destination, dial_fn fn, void *data)
+{
+    struct dial *dial = dial_new(box, subject, destination, fn, data);
+    bool ended = false;
+
+    if (dial == NULL) {
+        fn(data, -1, ENOMEM, NULL);
+        return NULL;
+    }
+    dial->ended = &ended;
+    first_step(dial);
+    if (ended) {
+        return NULL;
+    }
+    dial->ended = NULL;
+    return dial;
+}
