@@ -3,121 +3,9 @@
  * asked one by one; one deny denies, else one ask asks.  Knows no host, no clock, no box: the same
  * request and policy give the same ruling.  Pure, any thread. */
 #include "base/mem.h"
-#include "policy/index.h"
+#include "policy/ruling.h"
 
 #include <string.h>
-
-static const char network_reason[] = "the policy allows no network";
-static const char network_alternative[] = "work with what is in the box; a policy with network "
-                                          "mode 'filtered' and this host could allow it";
-static const char closed_reason[] = "the name leads to an address that is not public (loopback, "
-                                    "private, link-local, metadata or the like)";
-static const char closed_alternative[] =
-        "use a host of the public network; 'private' or 'host_loopback' of the policy's network "
-        "section could open this address";
-
-/* What rules about git directories say; the rule itself is only where they are. */
-static const struct {
-    const char *id, *reason, *alternative;
-} git_texts[] = {
-    [GIT_FREE] = { "", "", "" },
-    [GIT_DIRECTORY] = { "protect:.git",
-            "git would take this for its directory, or go where it leads",
-            "let git make it: 'git init', 'git worktree add', 'git submodule add'" },
-    [GIT_PLACE] = { "protect:.git", "this directory of git may not be moved, linked or replaced",
-            "let git make what it needs in the directory that is there" },
-    [GIT_HOOK] = { "protect:.git/hooks", "git runs what stands in its hooks directory",
-            "keep the script elsewhere in the workspace and let the user install it" },
-    [GIT_CONFIG] = { "protect:.git/config", "git's configuration can run programs",
-            "set plain keys with 'git config'; others the user sets outside the box" },
-    [GIT_ATTRIBUTES] = { "protect:.git/info/attributes", "git attributes can run filter programs",
-            "use a .gitattributes file in the workspace" },
-    [GIT_LINK] = { "protect:.git", "this file sends git to another directory",
-            "let the user change it outside the box" },
-};
-
-bool
-verdict_is_stricter(abx_verdict a, abx_verdict b)
-{
-    static const int strictness[] = {
-        [ABX_VERDICT_DENY] = 2, [ABX_VERDICT_ASK] = 1, [ABX_VERDICT_ALLOW] = 0
-    };
-
-    return strictness[a] > strictness[b];
-}
-
-static void
-rule_by_pick(const struct layer *layer, const struct pick *pick, struct ruling *ruling)
-{
-    const struct rule *rule = vec_at(&layer->rules, struct rule, pick->rule);
-
-    ruling->verdict = rule->verdict;
-    ruling->rule = pick->rule;
-    ruling->from_default = false;
-    if (pick->git != GIT_FREE) {
-        ruling->id = git_texts[pick->git].id;
-        ruling->reason = git_texts[pick->git].reason;
-        ruling->alternative = git_texts[pick->git].alternative;
-        ruling->by_content = git_file_is_by_content(pick->git);
-        return;
-    }
-    ruling->id = rule->id;
-    ruling->reason = rule->because;
-    ruling->alternative = rule->alternative != NULL ? rule->alternative : "";
-    ruling->by_content = rule->by_content;
-}
-
-static void
-rule_by_default(
-        const struct layer *layer, enum slot slot, abx_verdict verdict, struct ruling *ruling)
-{
-    const struct index *index = layer->index;
-
-    ruling->verdict = verdict;
-    ruling->rule = NO_RULE;
-    ruling->id = "default";
-    ruling->reason = verdict == ABX_VERDICT_ALLOW ? "no rule speaks against it"
-                                                  : index->default_reason[slot];
-    ruling->alternative = verdict == ABX_VERDICT_ALLOW ? "" : index->default_alternative[slot];
-    ruling->from_default = true;
-    ruling->by_content = false;
-}
-
-/* A fixed answer that no rule gives. */
-static void
-rule_by_nature(abx_verdict verdict, const char *id, const char *reason, const char *alternative,
-        struct ruling *ruling)
-{
-    ruling->verdict = verdict;
-    ruling->rule = NO_RULE;
-    ruling->id = id;
-    ruling->reason = reason;
-    ruling->alternative = alternative;
-    ruling->from_default = true;
-    ruling->by_content = false;
-}
-
-/* Whether a layer has something to say where no rule of its own matches: the innermost always has.
- */
-static bool
-has_opinion(const struct layer *layer, bool is_innermost, enum slot slot)
-{
-    switch (slot) {
-    case SLOT_READ:
-        return is_innermost || layer->has_read;
-    case SLOT_WRITE:
-        return is_innermost || layer->has_write;
-    case SLOT_EXEC:
-        return is_innermost || layer->has_exec;
-    case SLOT_SOCKET:
-        return is_innermost || layer->has_sockets;
-    case SLOT_CONNECT:
-        return is_innermost || layer->has_network;
-    case SLOT_LISTEN:
-        break;
-    }
-    return is_innermost || layer->has_listen;
-}
 
 /* The decide_* functions say whether the layer has an opinion. */
 static bool
@@ -136,7 +24,7 @@ decide_path(const struct layer *layer, bool is_innermost, enum slot slot,
             : slot == SLOT_WRITE ? layer->default_write
                                  : ABX_VERDICT_DENY,
             ruling);
-    return has_opinion(layer, is_innermost, slot);
+    return layer_has_opinion(layer, is_innermost, slot);
 }
 
 /* A rule about running decides.  Where there is none: with `exec.allow` nothing else runs, without
@@ -161,67 +49,6 @@ decide_exec(const struct layer *layer, bool is_innermost, const struct path_spli
 }
 
 static bool
-decide_connect(const struct layer *layer, bool is_innermost, const abx_request *request,
-        struct ruling *ruling)
-{
-    uint32_t port = request->port == 0 ? 443 : request->port;
-    struct host_pattern host;
-    struct pick pick;
-    struct fail fail;
-
-    if (!has_opinion(layer, is_innermost, SLOT_CONNECT)) {
-        return false;
-    }
-    if (layer->settings.network == NETWORK_NONE) {
-        rule_by_nature(
-                ABX_VERDICT_DENY, "network:mode", network_reason, network_alternative, ruling);
-        return true;
-    }
-    if (host_parse(request->target, &host, &fail) < 0 || !host_is_single(&host)) {
-        rule_by_nature(ABX_VERDICT_DENY, "network:name", "this is no valid host name",
-                "use the host's name in its usual form", ruling);
-        return true;
-    }
-    index_pick_host(layer, &host, port, &pick);
-    if (pick.rule != NO_RULE) {
-        rule_by_pick(layer, &pick, ruling);
-    } else {
-        rule_by_default(layer, SLOT_CONNECT,
-                layer->settings.network == NETWORK_HOST ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY,
-                ruling);
-    }
-    return true;
-}
-
-/* An address that an allowed name turned out to be: what is public needs no rule of its own. */
-static bool
-decide_address(const struct layer *layer, bool is_innermost, const struct host_pattern *address,
-        uint32_t port, struct ruling *ruling)
-{
-    bool is_closed = host_is_closed(address) && layer->settings.network != NETWORK_HOST;
-    struct pick pick;
-
-    if (!has_opinion(layer, is_innermost, SLOT_CONNECT)) {
-        return false;
-    }
-    if (layer->settings.network == NETWORK_NONE) {
-        rule_by_nature(
-                ABX_VERDICT_DENY, "network:mode", network_reason, network_alternative, ruling);
-        return true;
-    }
-    index_pick_host(layer, address, port, &pick);
-    if (pick.rule != NO_RULE) {
-        rule_by_pick(layer, &pick, ruling);
-    } else if (is_closed) {
-        rule_by_nature(
-                ABX_VERDICT_DENY, "network:closed", closed_reason, closed_alternative, ruling);
-    } else {
-        rule_by_default(layer, SLOT_CONNECT, ABX_VERDICT_ALLOW, ruling);
-    }
-    return true;
-}
-
-static bool
 decide_listen(const struct layer *layer, bool is_innermost, uint32_t port, struct ruling *ruling)
 {
     struct pick pick;
@@ -232,7 +59,7 @@ decide_listen(const struct layer *layer, bool is_innermost, uint32_t port, struc
         return true;
     }
     rule_by_default(layer, SLOT_LISTEN, ABX_VERDICT_DENY, ruling);
-    return has_opinion(layer, is_innermost, SLOT_LISTEN);
+    return layer_has_opinion(layer, is_innermost, SLOT_LISTEN);
 }
 
 static bool
@@ -250,7 +77,7 @@ decide_socket(const struct layer *layer, bool is_innermost, const abx_request *r
         return true;
     }
     rule_by_default(layer, SLOT_SOCKET, ABX_VERDICT_DENY, ruling);
-    return has_opinion(layer, is_innermost, SLOT_SOCKET);
+    return layer_has_opinion(layer, is_innermost, SLOT_SOCKET);
 }
 
 /* One access bit, or another kind of request. */

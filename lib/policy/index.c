@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the index of a finished layer and the search for the rule that wins in it.  One hash table
- * holds all keys; a request is walked once, component by component (host names label by label), and
- * only rules whose key it has are looked at.  Knows one layer only.  Immutable once made, any
- * thread. */
+ * Owns the index of a finished layer: one hash table holds all keys (literal paths, the rarest
+ * literal component of a pattern, host names and suffixes, address blocks, names of sockets and
+ * actions).  pick.c searches it.  Knows one layer only.  Immutable once made, any thread. */
 #include "policy/index.h"
 
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Keys of different kinds never meet. */
-enum salt { SALT_PATH = 1, SALT_COMPONENT, SALT_NAME, SALT_SUFFIX, SALT_ADDRESS };
 
 static uint64_t
 mix(uint64_t hash)
@@ -21,7 +17,7 @@ mix(uint64_t hash)
     return hash ^ hash >> 29;
 }
 
-static uint64_t
+uint64_t
 hash_bytes(uint64_t seed, const void *bytes, size_t length)
 {
     const char *at = bytes;
@@ -40,15 +36,14 @@ hash_bytes(uint64_t seed, const void *bytes, size_t length)
     return hash;
 }
 
-static uint64_t
+uint64_t
 hash_component(const struct path_split *path, uint32_t i)
 {
     return hash_bytes(SALT_COMPONENT, path->text + path->start[i],
             (size_t)(path->start[i + 1] - 1 - path->start[i]));
 }
 
-/* Of the path up to and with the component that has the hash `component`. */
-static uint64_t
+uint64_t
 hash_prefix(uint64_t parent, uint64_t component)
 {
     return mix(parent * 31 + component);
@@ -65,7 +60,7 @@ hash_path(const struct path_split *path)
     return hash;
 }
 
-static uint64_t
+uint64_t
 hash_block(const uint8_t bytes[16], uint32_t prefix)
 {
     uint8_t masked[16] = { 0 };
@@ -372,242 +367,4 @@ index_free(struct index *index)
     free(index->heads);
     free(index->entries);
     free(index);
-}
-
-/* ---- searching ---- */
-
-static void
-consider(struct pick *pick, const struct rule *rule, uint32_t number, uint32_t matched)
-{
-    uint64_t rank = rule_rank(rule, matched);
-
-    if (pick->rule == NO_RULE || rank > pick->rank || (rank == pick->rank && number < pick->rule)) {
-        pick->rule = number;
-        pick->rank = rank;
-        pick->git = GIT_FREE;
-    }
-}
-
-static void
-try_pattern(const struct layer *layer, enum slot slot, uint32_t number,
-        const struct path_split *path, struct pick *pick)
-{
-    const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-    int matched;
-
-    if (rule->matcher == NULL || rule->kind == ABX_REQUEST_CONNECT || rule_slot(rule) != slot ||
-            (pick->rule != NO_RULE && rule_rank(rule, path->n) < pick->rank)) {
-        return;
-    }
-    matched = path_pattern_match(rule->matcher, path);
-    if (matched >= 0) {
-        consider(pick, rule, number, (uint32_t)matched);
-    }
-}
-
-/* The deepest rule about a git directory on the way. */
-struct git_hit {
-    uint32_t rule, depth;
-    uint32_t tree, tree_depth; /* the first rule about those that may come below */
-};
-
-/* Rules whose literal path is the first `depth` components of `path`. */
-static void
-try_literals(const struct layer *layer, enum slot slot, const struct path_split *path,
-        uint32_t depth, uint64_t hash, struct pick *pick, struct git_hit *git)
-{
-    const struct index *index = layer->index;
-    size_t length = depth == 0 ? 1 : (size_t)(path->start[depth] - 1);
-
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        uint32_t number = index->entries[i].rule;
-        const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-
-        if (index->entries[i].hash != hash || rule->matcher != NULL || rule_slot(rule) != slot ||
-                strncmp(rule->pattern, path->text, length) != 0 || rule->pattern[length] != '\0') {
-            continue;
-        }
-        if (rule->kind < RULE_GIT_ROOT) {
-            consider(pick, rule, number, depth);
-        } else if (rule->kind == RULE_GIT_TREE) {
-            if (git->tree == NO_RULE) {
-                git->tree = number;
-                git->tree_depth = depth;
-            }
-        } else if (git->rule == NO_RULE || depth > git->depth || rule->kind == RULE_GIT_LINK) {
-            git->rule = number;
-            git->depth = depth;
-        }
-    }
-}
-
-/* The first `depth` components are a git directory, says the rule. */
-static void
-try_git(const struct layer *layer, uint32_t number, const struct path_split *path, uint32_t at,
-        const char *verb, struct pick *pick)
-{
-    const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-    const char *inside = at == path->n ? "" : path->text + path->start[at];
-    uint32_t depth = 0;
-    enum git_file file = rule->kind == RULE_GIT_LINK ? GIT_LINK : git_file_classify(inside, &depth);
-    uint64_t rank = rule_rank(rule, at + depth);
-
-    if (git_file_refuses(file, verb) && (pick->rule == NO_RULE || rank > pick->rank)) {
-        *pick = (struct pick){ .rule = number, .rank = rank, .git = file };
-    }
-}
-
-bool
-path_has_git_name(const struct path_split *path, uint32_t i)
-{
-    return git_is_name(
-            path->text + path->start[i], (size_t)(path->start[i + 1] - 1 - path->start[i]));
-}
-
-/* One inside another is judged as both. */
-static void
-try_gits(const struct layer *layer, const struct path_split *path, const struct git_hit *git,
-        const char *verb, struct pick *pick)
-{
-    if (git->rule != NO_RULE) {
-        try_git(layer, git->rule, path, git->depth, verb, pick);
-    }
-    for (uint32_t i = git->tree_depth; git->tree != NO_RULE && i < path->n; i++) {
-        if (path_has_git_name(path, i)) {
-            try_git(layer, git->tree, path, i + 1, verb, pick);
-        }
-    }
-}
-
-void
-index_pick_path(const struct layer *layer, enum slot slot, const struct path_split *path,
-        const char *verb, struct pick *ret_pick)
-{
-    const struct index *index = layer->index;
-    struct pick pick = { .rule = NO_RULE };
-    struct git_hit git = { .rule = NO_RULE, .tree = NO_RULE };
-    uint64_t hash = SALT_PATH;
-
-    try_literals(layer, slot, path, 0, hash, &pick, &git);
-    for (uint32_t i = 0; i < path->n; i++) {
-        uint64_t component = hash_component(path, i);
-
-        for (uint32_t k = index->heads[component & index->mask]; k != NO_RULE;
-                k = index->entries[k].next) {
-            if (index->entries[k].hash == component) {
-                try_pattern(layer, slot, index->entries[k].rule, path, &pick);
-            }
-        }
-        hash = hash_prefix(hash, component);
-        try_literals(layer, slot, path, i + 1, hash, &pick, &git);
-    }
-    for (size_t i = 0; i < index->loose.count; i++) {
-        try_pattern(layer, slot, *vec_at(&index->loose, uint32_t, i), path, &pick);
-    }
-    try_gits(layer, path, &git, verb, &pick);
-    *ret_pick = pick;
-}
-
-static void
-try_hosts(const struct layer *layer, const struct host_pattern *host, uint32_t port, uint64_t hash,
-        struct pick *pick)
-{
-    const struct index *index = layer->index;
-
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        uint32_t number = index->entries[i].rule;
-        const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-        int matched;
-
-        if (index->entries[i].hash != hash || !rule_can_speak(rule, host, port)) {
-            continue;
-        }
-        matched = host_pattern_match(rule->matcher, host);
-        if (matched >= 0) {
-            consider(pick, rule, number, (uint32_t)matched);
-        }
-    }
-}
-
-static void
-pick_address(const struct layer *layer, const struct host_pattern *host, uint32_t port,
-        struct pick *pick)
-{
-    const struct index *index = layer->index;
-
-    for (uint32_t prefix = 0; prefix <= 128; prefix++) {
-        if ((index->prefixes[prefix / 8] >> prefix % 8 & 1) != 0) {
-            try_hosts(layer, host, port, hash_block(host->bytes, prefix), pick);
-        }
-    }
-}
-
-void
-index_pick_host(const struct layer *layer, const struct host_pattern *host, uint32_t port,
-        struct pick *ret_pick)
-{
-    const struct index *index = layer->index;
-    struct pick pick = { .rule = NO_RULE };
-
-    if (host->form == HOST_ADDRESS) {
-        pick_address(layer, host, port, &pick);
-        *ret_pick = pick;
-        return;
-    }
-    try_hosts(layer, host, port, hash_bytes(SALT_NAME, host->name, host->length), &pick);
-    for (const char *suffix = host->name; suffix != NULL && *suffix != '\0';) {
-        const char *dot = strchr(suffix, '.');
-
-        try_hosts(layer, host, port,
-                hash_bytes(SALT_SUFFIX, suffix, host->length - (size_t)(suffix - host->name)),
-                &pick);
-        suffix = dot == NULL ? NULL : dot + 1;
-    }
-    for (size_t i = 0; i < index->loose.count; i++) {
-        uint32_t number = *vec_at(&index->loose, uint32_t, i);
-        const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-        int matched =
-                rule_can_speak(rule, host, port) ? host_pattern_match(rule->matcher, host) : -1;
-
-        if (matched >= 0) {
-            consider(&pick, rule, number, (uint32_t)matched);
-        }
-    }
-    *ret_pick = pick;
-}
-
-void
-index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick)
-{
-    const struct index *index = layer->index;
-    struct pick pick = { .rule = NO_RULE };
-
-    for (size_t i = 0; i < index->loose.count; i++) {
-        uint32_t number = *vec_at(&index->loose, uint32_t, i);
-        const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-
-        if (rule->kind == ABX_REQUEST_LISTEN && port >= rule->port_first &&
-                port <= rule->port_last) {
-            consider(&pick, rule, number, 0);
-        }
-    }
-    *ret_pick = pick;
-}
-
-void
-index_pick_abstract(const struct layer *layer, const char *name, struct pick *ret_pick)
-{
-    const struct index *index = layer->index;
-    struct pick pick = { .rule = NO_RULE };
-    uint64_t hash = hash_bytes(SALT_PATH, name, strlen(name));
-
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, index->entries[i].rule);
-
-        if (rule->kind == ABX_REQUEST_SOCKET && rule->matcher == NULL &&
-                strcmp(rule->pattern, name) == 0) {
-            consider(&pick, rule, index->entries[i].rule, 0);
-        }
-    }
-    *ret_pick = pick;
 }

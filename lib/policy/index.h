@@ -37,6 +37,14 @@ struct index {
     char *default_alternative[SLOT_LISTEN + 1];
 };
 
+/* Keys of different kinds never meet. */
+enum salt { SALT_PATH = 1, SALT_COMPONENT, SALT_NAME, SALT_SUFFIX, SALT_ADDRESS };
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t length);
+uint64_t hash_component(const struct path_split *path, uint32_t i);
+/* Of the path up to and with the component that has the hash `component`. */
+uint64_t hash_prefix(uint64_t parent, uint64_t component);
+uint64_t hash_block(const uint8_t bytes[16], uint32_t prefix);
+
 struct index *index_new(const struct layer *layer);
 void index_free(struct index *index);
 
