@@ -42,6 +42,7 @@ compare(const struct note *note, abx_policy *policy, const char *line)
 
     if (!note_parse_request(line, &r) || !policy_request_is_valid(&r.request) ||
             r.request.kind == ABX_REQUEST_LISTEN || r.request.kind == ABX_REQUEST_CONNECT ||
+            r.request.kind == ABX_REQUEST_HTTP || r.request.kind == ABX_REQUEST_ACTION ||
             r.target[0] == '@') {
         return;
     }

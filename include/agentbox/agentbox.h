@@ -175,7 +175,7 @@ ABX_API void abx_policy_unref(abx_policy *policy);
 enum abx_request_values {
     ABX_REQUEST_PATH = 1,       /* target: absolute path; access */
     ABX_REQUEST_CONNECT = 2,    /* target: host name or address; port */
-    ABX_REQUEST_HTTP = 3,       /* target: URL; verb: method */
+    ABX_REQUEST_HTTP = 3,       /* target: URL; verb: method, NULL is GET */
     ABX_REQUEST_EXEC = 4,       /* target: absolute path */
     ABX_REQUEST_LISTEN = 5,     /* port */
     ABX_REQUEST_SOCKET = 6,     /* target: unix socket path, or "@name" */

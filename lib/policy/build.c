@@ -216,6 +216,9 @@ compare_subjects(const void *a, const void *b)
     if (x->opens_private != y->opens_private) {
         return x->opens_private ? 1 : -1;
     }
+    if (x->n_http > 0 || y->n_http > 0) { /* each decides requests of its own */
+        return x < y ? -1 : x > y;
+    }
     return strcmp(x->pattern == NULL ? "" : x->pattern, y->pattern == NULL ? "" : y->pattern);
 }
 
@@ -256,6 +259,12 @@ check_whole(const abx_policy_builder *builder, struct fail *fail)
         fail_set(fail, ABX_ERR_POLICY, 0, "policy:/network/mode",
                 "the network mode 'host' is no boundary, and nothing weakens the policy");
         fail_remedy(fail, "add { \"what\": \"host-network\", \"reason\": ... } to weaken");
+        return fail->status;
+    }
+    if (layer->settings.network == NETWORK_HOST && builder->n_http > 0) {
+        fail_set(fail, ABX_ERR_POLICY, 0, "policy:/network/mode",
+                "in the network mode 'host' nothing reads requests, and there are rules for them");
+        fail_remedy(fail, "use the mode 'filtered', or remove the rules");
         return fail->status;
     }
     return builder->given & GIVEN_STRICT ? check_strict(layer, fail) : ABX_OK;

@@ -42,6 +42,7 @@ struct abx_policy_builder {
     char *source; /* name of the document that is merged next, or NULL */
     uint32_t given;
     size_t n_documents, n_rules; /* merged and added so far, for ids */
+    size_t n_http; /* rules about requests */
     bool failed;
     struct fail fail; /* the first failure */
 };
@@ -55,6 +56,8 @@ struct entry_texts {
     const char *reason, *instead; /* or NULL */
     enum rule_origin origin;
     bool literal;
+    struct http_rule *http; /* of a host: the requests it is about; borrowed */
+    uint32_t n_http;
 };
 
 abx_policy_builder *builder_new(struct fail *fail); /* without a profile */
@@ -76,6 +79,8 @@ abx_status builder_add_private(abx_policy_builder *builder, const char *range, u
 abx_status builder_add_loopback(abx_policy_builder *builder, uint32_t port_first,
         uint32_t port_last, const struct entry_texts *texts, struct fail *fail);
 abx_status builder_add_listen(abx_policy_builder *builder, uint32_t port_first, uint32_t port_last,
+        const struct entry_texts *texts, struct fail *fail);
+abx_status builder_add_action(abx_policy_builder *builder, const char *name, abx_verdict verdict,
         const struct entry_texts *texts, struct fail *fail);
 abx_status builder_add_socket(abx_policy_builder *builder, const char *path,
         const struct entry_texts *texts, struct fail *fail);

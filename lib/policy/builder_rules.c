@@ -41,10 +41,13 @@ add_rule(abx_policy_builder *builder, struct rule *rule, const struct entry_text
     rule->reason = (char *)(uintptr_t)texts->reason;
     rule->alternative = (char *)(uintptr_t)texts->instead;
     rule->origin = texts->origin;
+    rule->http = texts->http;
+    rule->n_http = texts->n_http;
     if (is_replaced(layer, rule)) {
         return ABX_OK;
     }
-    if (layer->rules.count >= RULES_MAX) {
+    builder->n_http += texts->n_http;
+    if (layer->rules.count + builder->n_http >= RULES_MAX) {
         return fail_policy(fail, "more than %u rules", RULES_MAX);
     }
     return layer_add_rule(layer, rule, fail);
@@ -240,5 +243,28 @@ builder_add_socket(abx_policy_builder *builder, const char *path, const struct e
     }
     builder->layer->has_sockets = true;
     rule.pattern = pattern;
+    return add_rule(builder, &rule, texts, fail);
+}
+
+abx_status
+builder_add_action(abx_policy_builder *builder, const char *name, abx_verdict verdict,
+        const struct entry_texts *texts, struct fail *fail)
+{
+    AUTO(freep) char *pattern = strdup(name);
+    struct rule rule = {
+        .kind = ABX_REQUEST_ACTION, .verdict = verdict, .is_literal = true, .pattern = pattern
+    };
+
+    if (pattern == NULL) {
+        return fail_nomem(fail);
+    }
+    for (size_t i = 0; i < builder->layer->rules.count; i++) {
+        const struct rule *other = vec_at(&builder->layer->rules, struct rule, i);
+
+        if (other->kind == ABX_REQUEST_ACTION && strcmp(other->pattern, name) == 0) {
+            return fail_policy(fail, "the action '%s' is there already", name);
+        }
+    }
+    builder->layer->has_actions = true;
     return add_rule(builder, &rule, texts, fail);
 }

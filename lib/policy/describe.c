@@ -2,7 +2,7 @@
  * The boundary in words: what a model is told before it starts, so that it need not find the walls
  * by running into them.  Text and markdown say the same; JSON has the same facts for programs.
  * Pure. */
-#include "policy/builder.h"
+#include "policy/describe.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -41,8 +41,8 @@ names_done(struct names *names)
     vec_done(&names->names);
 }
 
-static char *
-rule_name(const struct rule *rule)
+char *
+describe_name(const struct rule *rule)
 {
     struct str out = { 0 };
     bool is_block = rule->kind == ABX_REQUEST_CONNECT && strchr(rule->pattern, ':') != NULL;
@@ -60,8 +60,8 @@ rule_name(const struct rule *rule)
     return str_steal(&out, NULL);
 }
 
-static bool
-is_told(const struct rule *rule, uint32_t kind, uint32_t access, abx_verdict verdict)
+bool
+describe_tells(const struct rule *rule, uint32_t kind, uint32_t access, abx_verdict verdict)
 {
     bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
 
@@ -78,8 +78,8 @@ rules_of(const struct layer *layer, uint32_t kind, uint32_t access, abx_verdict 
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
-        if (is_told(rule, kind, access, verdict)) {
-            names_take(&names, rule_name(rule));
+        if (describe_tells(rule, kind, access, verdict) && rule->n_http == 0) {
+            names_take(&names, describe_name(rule));
         }
     }
     return names;
@@ -217,6 +217,51 @@ input_line(struct page *page, const struct layer *layer)
     names_line(page, "Input files", names, SHOWN_MAX);
 }
 
+/* "GET HEAD /v1/x", and what stands in its way. */
+static char *
+request_name(const struct http_rule *http)
+{
+    struct str out = { 0 };
+
+    str_printf(&out, "%s %s%s", http->methods, http->path,
+            http->verdict == ABX_VERDICT_ASK    ? " (after a person agreed)"
+            : http->verdict == ABX_VERDICT_DENY ? " (denied)"
+                                                : "");
+    return str_steal(&out, NULL);
+}
+
+static void
+request_lines(struct page *page, const struct layer *layer)
+{
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+        struct names names = { .names = VEC(char *) };
+        AUTO(freep) char *host = rule->n_http == 0 ? NULL : describe_name(rule);
+        AUTO(str_done) struct str label = { 0 };
+
+        if (rule->n_http == 0) {
+            continue;
+        }
+        str_printf(&label, "To %s only these requests", host == NULL ? "" : host);
+        for (uint32_t k = 0; k < rule->n_http; k++) {
+            names_take(&names, request_name(&rule->http[k]));
+        }
+        page->out.failed |= host == NULL || label.failed;
+        names_line(page, label.failed ? "" : label.data, names, SHOWN_MAX);
+    }
+}
+
+static void
+action_lines(struct page *page, const struct layer *layer)
+{
+    names_line(page, "Actions that may be taken",
+            rules_of(layer, ABX_REQUEST_ACTION, 0, ABX_VERDICT_ALLOW), SHOWN_MAX);
+    names_line(page, "Actions taken only after a person agreed",
+            rules_of(layer, ABX_REQUEST_ACTION, 0, ABX_VERDICT_ASK), SHOWN_MAX);
+    names_line(page, "Actions that may not be taken",
+            rules_of(layer, ABX_REQUEST_ACTION, 0, ABX_VERDICT_DENY), SHOWN_MAX);
+}
+
 static void
 network_lines(struct page *page, const struct layer *layer)
 {
@@ -241,12 +286,10 @@ network_lines(struct page *page, const struct layer *layer)
             rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK), SHOWN_MAX);
     names_line(page, "Hosts that may not be reached",
             rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_DENY), SHOWN_MAX);
+    request_lines(page, layer);
 }
 
-static const struct {
-    uint32_t limit;
-    const char *name, *what;
-} limit_texts[] = {
+const struct limit_text limit_texts[LIMIT_TEXTS] = {
     { ABX_LIMIT_WALL_MS, "wall_ms", "ms for a command" },
     { ABX_LIMIT_CPU_MS, "cpu_ms", "ms of processor time for a command" },
     { ABX_LIMIT_PROCESSES, "processes", "processes" },
@@ -260,7 +303,7 @@ limit_line(struct page *page, const struct policy_settings *settings)
 {
     bool first = true;
 
-    for (size_t i = 0; i < N_ELEMENTS(limit_texts); i++) {
+    for (size_t i = 0; i < LIMIT_TEXTS; i++) {
         uint64_t value = settings->limits[limit_texts[i].limit];
 
         if (value == 0) {
@@ -328,6 +371,7 @@ describe_words(const abx_policy *policy, bool markdown, size_t *ret_length)
         file_lines(&page, layer);
         input_line(&page, layer);
         network_lines(&page, layer);
+        action_lines(&page, layer);
     }
     str_add(&page.out, policy->layers.count > 1 ? "\n" : "");
     line_start(&page, "Private to the box");
@@ -335,117 +379,6 @@ describe_words(const abx_policy *policy, bool markdown, size_t *ret_length)
     limit_line(&page, &policy->settings);
     advice_lines(&page, policy);
     return str_steal(&page.out, ret_length);
-}
-
-/* ---- JSON -------------------------------------------------------------------------------------
- */
-
-static void
-json_text_or_null(struct str *out, const char *text)
-{
-    if (text == NULL) {
-        str_add(out, "null");
-    } else {
-        str_add_json(out, text);
-    }
-}
-
-static void
-json_rules(struct str *out, const struct layer *layer, const char *name, uint32_t kind,
-        uint32_t access, abx_verdict verdict)
-{
-    bool first = true;
-
-    str_printf(out, "\"%s\":[", name);
-    for (size_t i = 0; i < layer->rules.count; i++) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-        char *text;
-
-        if (!is_told(rule, kind, access, verdict)) {
-            continue;
-        }
-        text = rule_name(rule);
-        str_add(out, first ? "{\"name\":" : ",{\"name\":");
-        json_text_or_null(out, text);
-        str_add(out, ",\"rule\":");
-        json_text_or_null(out, rule->id);
-        str_add(out, ",\"reason\":");
-        json_text_or_null(out, rule->reason);
-        str_add(out, ",\"alternative\":");
-        json_text_or_null(out, rule->alternative);
-        str_add(out, "}");
-        out->failed |= text == NULL;
-        free(text);
-        first = false;
-    }
-    str_add(out, "]");
-}
-
-static void
-json_verdicts(struct str *out, const struct layer *layer, const char *name, uint32_t kind,
-        uint32_t access)
-{
-    str_printf(out, ",\"%s\":{", name);
-    json_rules(out, layer, "allow", kind, access, ABX_VERDICT_ALLOW);
-    str_add(out, ",");
-    json_rules(out, layer, "ask", kind, access, ABX_VERDICT_ASK);
-    str_add(out, ",");
-    json_rules(out, layer, "deny", kind, access, ABX_VERDICT_DENY);
-    str_add(out, "}");
-}
-
-static void
-json_layer(struct str *out, const struct layer *layer)
-{
-    str_add(out, "{\"source\":");
-    json_text_or_null(out, layer->source);
-    str_add(out, ",\"name\":");
-    json_text_or_null(out, layer->name);
-    if (layer->has_read) {
-        json_verdicts(out, layer, "read", ABX_REQUEST_PATH, ABX_ACCESS_READ);
-    }
-    if (layer->has_write) {
-        json_verdicts(out, layer, "write", ABX_REQUEST_PATH, ABX_ACCESS_WRITE);
-    }
-    if (layer->has_exec) {
-        json_verdicts(out, layer, "exec", ABX_REQUEST_PATH, ABX_ACCESS_EXEC);
-    }
-    if (layer->has_network) {
-        json_verdicts(out, layer, "connect", ABX_REQUEST_CONNECT, 0);
-        str_printf(out, ",\"network\":\"%s\"", network_words[layer->settings.network]);
-    }
-    str_printf(out, ",\"git\":\"%s\",\"protected\":[", git_words[layer->git]);
-    for (size_t i = 0; i < layer->protect.count; i++) {
-        str_add(out, i == 0 ? "" : ",");
-        json_text_or_null(out, *vec_at(&layer->protect, char *, i));
-    }
-    str_add(out, "]}");
-}
-
-static char *
-describe_json(const abx_policy *policy, size_t *ret_length)
-{
-    struct str out = { 0 };
-    bool first = true;
-
-    str_add(&out, "{\"layers\":[");
-    for (size_t i = 0; i < policy->layers.count; i++) {
-        str_add(&out, i == 0 ? "" : ",");
-        json_layer(&out, *vec_at(&policy->layers, struct layer *, i));
-    }
-    str_add(&out, "],\"limits\":{");
-    for (size_t i = 0; i < N_ELEMENTS(limit_texts); i++) {
-        uint64_t value = policy->settings.limits[limit_texts[i].limit];
-
-        if (value != 0) {
-            str_printf(&out, "%s\"%s\":%llu", first ? "" : ",", limit_texts[i].name,
-                    (unsigned long long)value);
-            first = false;
-        }
-    }
-    str_printf(&out, "},\"approval_timeout_ms\":%llu,\"digest\":\"%s\"}",
-            (unsigned long long)policy->settings.approval_timeout_ms, policy->digest);
-    return str_steal(&out, ret_length);
 }
 
 abx_status

@@ -2,7 +2,7 @@
  * The canonical text of a layer: everything spelled out (profile, secrets, protected names), so
  * that reading it again gives the same layer whatever this build's lists are.  It is what digest
  * and abx_policy_to_json are made of.  Pure. */
-#include "policy/builder.h"
+#include "policy/emit.h"
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -10,35 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The comma before all but the first member or element. */
-static void
-next(struct str *out)
+void
+emit_next(struct str *out)
 {
     if (out->length > 0 && out->data[out->length - 1] != '{' && out->data[out->length - 1] != '[') {
         str_add(out, ",");
     }
 }
 
-static void
-key(struct str *out, const char *name)
+void
+emit_key(struct str *out, const char *name)
 {
-    next(out);
+    emit_next(out);
     str_add_json(out, name);
     str_add(out, ":");
 }
 
-static void
-text_member(struct str *out, const char *name, const char *text)
+void
+emit_text(struct str *out, const char *name, const char *text)
 {
     if (text != NULL) {
-        key(out, name);
+        emit_key(out, name);
         str_add_json(out, text);
     }
 }
 
-/* A text that was made for this, and is freed; NULL: there was no memory for it. */
-static void
-made_text(struct str *out, char *text)
+void
+emit_made(struct str *out, char *text)
 {
     if (text == NULL) {
         out->failed = true;
@@ -48,152 +46,29 @@ made_text(struct str *out, char *text)
     free(text);
 }
 
-/* Bytes that are not UTF-8 as `\xHH`. */
-static void
-escaped(struct str *out, const char *bytes)
+void
+emit_bytes(struct str *out, const char *bytes)
 {
     str_add_json_bytes(out, bytes, true);
 }
 
-static void
-path_text(struct str *out, const char *path, bool is_literal)
+void
+emit_path(struct str *out, const char *path, bool is_literal)
 {
-    made_text(out, variable_spell(path, is_literal));
-}
-
-/* "example.com:443", "[fd00::/8]:443", "10.0.0.0/8". */
-static void
-host_text(struct str *out, const struct rule *rule)
-{
-    bool is_ipv6 = strchr(rule->pattern, ':') != NULL;
-    struct str text = { 0 };
-
-    str_printf(&text, "%s%s%s", is_ipv6 ? "[" : "", rule->pattern, is_ipv6 ? "]" : "");
-    if (rule->port_last != 0) {
-        str_printf(&text, ":%u", rule->port_first);
-        if (rule->port_first != rule->port_last) {
-            str_printf(&text, "-%u", rule->port_last);
-        }
-    }
-    made_text(out, str_steal(&text, NULL));
-}
-
-static void
-port_text(struct str *out, const struct rule *rule)
-{
-    if (rule->port_first == rule->port_last) {
-        str_printf(out, "%u", rule->port_first);
-    } else {
-        str_printf(out, "\"%u-%u\"", rule->port_first, rule->port_last);
-    }
-}
-
-/* Which rules stand in a list of the document, and where that list is. */
-struct list {
-    const char *name, *pointer;
-    uint32_t kind, access;
-    abx_verdict verdict;
-    bool opens_private, is_loopback;
-};
-
-static bool
-is_ipv4_loopback(const struct rule *rule)
-{
-    return rule->opens_private && strcmp(rule->pattern, "127.0.0.0/8") == 0;
-}
-
-/* host_loopback makes two rules; the IPv6 one is not written. */
-static bool
-belongs(const struct rule *rule, const struct list *list)
-{
-    bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
-
-    return !rule->implied && rule->origin != ORIGIN_PROTECT && rule->kind == list->kind &&
-           rule->access == list->access && rule->verdict == list->verdict &&
-           rule->opens_private == list->opens_private && !is_twin &&
-           (!rule->opens_private || is_ipv4_loopback(rule) == list->is_loopback);
-}
-
-static void
-name_text(struct str *out, const struct rule *rule)
-{
-    if (rule->kind == ABX_REQUEST_CONNECT) {
-        host_text(out, rule);
-    } else if (rule->kind == ABX_REQUEST_SOCKET && rule->pattern[0] == '@') {
-        str_add_json(out, rule->pattern);
-    } else {
-        path_text(out, rule->pattern, rule->is_literal);
-    }
-}
-
-/* A string where the rule has nothing but its name, and its id is its place. */
-static void
-emit_entry(struct str *out, const struct rule *rule, const struct list *list, size_t i)
-{
-    struct str place = { 0 };
-    bool has_id;
-
-    next(out);
-    if (list->is_loopback || list->kind == ABX_REQUEST_LISTEN) {
-        port_text(out, rule);
-        return;
-    }
-    str_printf(&place, "%s/%s/%zu", list->pointer, list->name, i);
-    has_id = place.data == NULL || strcmp(place.data, rule->id) != 0;
-    out->failed |= place.failed;
-    str_done(&place);
-    if (!has_id && rule->reason == NULL && rule->alternative == NULL) {
-        name_text(out, rule);
-        return;
-    }
-    str_add(out, "{");
-    key(out, rule->kind == ABX_REQUEST_CONNECT ? "host" : "path");
-    name_text(out, rule);
-    text_member(out, "id", has_id ? rule->id : NULL);
-    text_member(out, "reason", rule->reason);
-    text_member(out, "instead", rule->alternative);
-    str_add(out, "}");
-}
-
-/* `present`: also if it is empty, since an empty section is an opinion. */
-static void
-emit_list(struct str *out, const struct layer *layer, const struct list *list, bool present)
-{
-    size_t n = 0;
-
-    if (present) {
-        key(out, list->name);
-        str_add(out, "[");
-    }
-    for (size_t i = 0; i < layer->rules.count; i++) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-
-        if (!belongs(rule, list)) {
-            continue;
-        }
-        if (!present) {
-            key(out, list->name);
-            str_add(out, "[");
-            present = true;
-        }
-        emit_entry(out, rule, list, n++);
-    }
-    if (present) {
-        str_add(out, "]");
-    }
+    emit_made(out, variable_spell(path, is_literal));
 }
 
 static void
 emit_access(struct str *out, const struct layer *layer, const char *name, const char *pointer,
         uint32_t access)
 {
-    const struct list lists[] = {
+    const struct rule_list lists[] = {
         { "allow", pointer, ABX_REQUEST_PATH, access, ABX_VERDICT_ALLOW, false, false },
         { "ask", pointer, ABX_REQUEST_PATH, access, ABX_VERDICT_ASK, false, false },
         { "deny", pointer, ABX_REQUEST_PATH, access, ABX_VERDICT_DENY, false, false },
     };
 
-    key(out, name);
+    emit_key(out, name);
     str_add(out, "{");
     for (size_t i = 0; i < N_ELEMENTS(lists); i++) {
         emit_list(out, layer, &lists[i], false);
@@ -207,14 +82,14 @@ emit_inputs(struct str *out, const struct policy_settings *settings)
     if (settings->n_inputs == 0) {
         return;
     }
-    key(out, "inputs");
+    emit_key(out, "inputs");
     str_add(out, "[");
     for (size_t i = 0; i < settings->n_inputs; i++) {
-        next(out);
+        emit_next(out);
         str_add(out, "{\"from\":");
-        path_text(out, settings->inputs[i].from, true);
+        emit_path(out, settings->inputs[i].from, true);
         str_add(out, ",\"as\":");
-        escaped(out, settings->inputs[i].as);
+        emit_bytes(out, settings->inputs[i].as);
         str_add(out, "}");
     }
     str_add(out, "]");
@@ -223,11 +98,11 @@ emit_inputs(struct str *out, const struct policy_settings *settings)
 static void
 emit_protect(struct str *out, const struct layer *layer)
 {
-    key(out, "protect");
+    emit_key(out, "protect");
     str_add(out, "{\"defaults\":false,\"add\":[");
     for (size_t i = 0; i < layer->protect.count; i++) {
-        next(out);
-        escaped(out, *vec_at(&layer->protect, char *, i));
+        emit_next(out);
+        emit_bytes(out, *vec_at(&layer->protect, char *, i));
     }
     str_printf(out, "],\"git\":\"%s\"}", git_words[layer->git]);
 }
@@ -237,7 +112,7 @@ emit_filesystem(struct str *out, const struct layer *layer)
 {
     const char *const *decoy = layer->settings.decoys;
 
-    key(out, "filesystem");
+    emit_key(out, "filesystem");
     str_add(out, "{");
     if (layer->has_read) {
         emit_access(out, layer, "read", "/filesystem/read", ABX_ACCESS_READ);
@@ -251,11 +126,11 @@ emit_filesystem(struct str *out, const struct layer *layer)
     emit_inputs(out, &layer->settings);
     emit_protect(out, layer);
     if (decoy != NULL && *decoy != NULL) {
-        key(out, "decoys");
+        emit_key(out, "decoys");
         str_add(out, "[");
         for (; *decoy != NULL; decoy++) {
-            next(out);
-            path_text(out, *decoy, true);
+            emit_next(out);
+            emit_path(out, *decoy, true);
         }
         str_add(out, "]");
     }
@@ -265,46 +140,46 @@ emit_filesystem(struct str *out, const struct layer *layer)
 static void
 emit_network(struct str *out, const struct layer *layer)
 {
-    static const struct list lists[] = {
+    static const struct rule_list lists[] = {
         { "allow", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW, false, false },
         { "ask", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK, false, false },
         { "deny", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_DENY, false, false },
         { "private", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW, true, false },
         { "host_loopback", "/network", ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW, true, true },
     };
-    static const struct list listen = { "listen", "/network", ABX_REQUEST_LISTEN, 0,
+    static const struct rule_list listen = { "listen", "/network", ABX_REQUEST_LISTEN, 0,
         ABX_VERDICT_ALLOW, false, false };
-    static const struct list sockets = { "sockets", "/network", ABX_REQUEST_SOCKET, 0,
+    static const struct rule_list sockets = { "sockets", "/network", ABX_REQUEST_SOCKET, 0,
         ABX_VERDICT_ALLOW, false, false };
 
-    key(out, "network");
+    emit_key(out, "network");
     str_add(out, "{");
     if (layer->has_network) {
-        text_member(out, "mode", network_words[layer->settings.network]);
+        emit_text(out, "mode", network_words[layer->settings.network]);
     }
     for (size_t i = 0; i < N_ELEMENTS(lists); i++) {
         emit_list(out, layer, &lists[i], false);
     }
     emit_list(out, layer, &listen, layer->has_listen);
     emit_list(out, layer, &sockets, layer->has_sockets);
-    text_member(out, "upstream", layer->settings.upstream);
+    emit_text(out, "upstream", layer->settings.upstream);
     str_add(out, "}");
 }
 
 static void
 emit_environment(struct str *out, const struct policy_settings *settings)
 {
-    key(out, "environment");
+    emit_key(out, "environment");
     str_add(out, "{");
     if (settings->env_pass != NULL) {
         str_add(out, "\"pass\":[");
         for (const char *const *name = settings->env_pass; *name != NULL; name++) {
-            next(out);
+            emit_next(out);
             str_add_json(out, *name);
         }
         str_add(out, "]");
     }
-    key(out, "set");
+    emit_key(out, "set");
     str_add(out, "{");
     for (const char *const *pair = settings->env_set; *pair != NULL; pair++) {
         const char *value = strchr(*pair, '=');
@@ -314,8 +189,8 @@ emit_environment(struct str *out, const struct policy_settings *settings)
             out->failed = true;
             return;
         }
-        key(out, name);
-        escaped(out, value + 1);
+        emit_key(out, name);
+        emit_bytes(out, value + 1);
         free(name);
     }
     str_add(out, "}}");
@@ -324,13 +199,13 @@ emit_environment(struct str *out, const struct policy_settings *settings)
 static void
 emit_variables(struct str *out, const struct vec *variables)
 {
-    key(out, "variables");
+    emit_key(out, "variables");
     str_add(out, "{");
     for (size_t i = 0; i < variables->count; i++) {
         const struct variable *variable = vec_at(variables, struct variable, i);
 
-        key(out, variable->name);
-        escaped(out, variable->value);
+        emit_key(out, variable->name);
+        emit_bytes(out, variable->value);
     }
     str_add(out, "}");
 }
@@ -350,11 +225,11 @@ emit_limits(struct str *out, const struct policy_settings *settings)
         { "file_size", ABX_LIMIT_FILE_SIZE },
     };
 
-    key(out, "limits");
+    emit_key(out, "limits");
     str_add(out, "{");
     for (size_t i = 0; i < N_ELEMENTS(limits); i++) {
         if (settings->limits[limits[i].limit] != 0) {
-            key(out, limits[i].name);
+            emit_key(out, limits[i].name);
             str_printf(out, "%llu", (unsigned long long)settings->limits[limits[i].limit]);
         }
     }
@@ -364,14 +239,14 @@ emit_limits(struct str *out, const struct policy_settings *settings)
 static void
 emit_approvals(struct str *out, const struct policy_settings *settings)
 {
-    key(out, "approvals");
+    emit_key(out, "approvals");
     str_add(out, "{");
     if (settings->approval_timeout_ms != 0) {
-        key(out, "timeout_ms");
+        emit_key(out, "timeout_ms");
         str_printf(out, "%llu", (unsigned long long)settings->approval_timeout_ms);
     }
     if (settings->approvals_per_minute != 0) {
-        key(out, "per_minute");
+        emit_key(out, "per_minute");
         str_printf(out, "%llu", (unsigned long long)settings->approvals_per_minute);
     }
     str_add(out, "}");
@@ -383,15 +258,15 @@ emit_weaken(struct str *out, const struct vec *weakened)
     if (weakened->count == 0) {
         return;
     }
-    key(out, "weaken");
+    emit_key(out, "weaken");
     str_add(out, "[");
     for (size_t i = 0; i < weakened->count; i++) {
         const struct weakening *weakening = vec_at(weakened, struct weakening, i);
 
-        next(out);
+        emit_next(out);
         str_add(out, "{");
-        text_member(out, "what", weaken_words[weakening->what - 1]);
-        text_member(out, "reason", weakening->reason);
+        emit_text(out, "what", weaken_words[weakening->what - 1]);
+        emit_text(out, "reason", weakening->reason);
         str_add(out, "}");
     }
     str_add(out, "]");
@@ -404,11 +279,12 @@ emit_layer(const abx_policy_builder *builder)
     struct str out = { 0 };
 
     str_add(&out, "{\"version\":1");
-    text_member(&out, "name", layer->name);
-    text_member(&out, "source", layer->source);
+    emit_text(&out, "name", layer->name);
+    emit_text(&out, "source", layer->source);
     emit_variables(&out, &builder->variables);
     emit_filesystem(&out, layer);
     emit_network(&out, layer);
+    emit_actions(&out, layer);
     emit_environment(&out, &layer->settings);
     emit_limits(&out, &layer->settings);
     emit_approvals(&out, &layer->settings);
@@ -416,7 +292,7 @@ emit_layer(const abx_policy_builder *builder)
         str_add(&out, ",\"feedback\":{\"reads\":\"silent\"}");
     }
     emit_weaken(&out, &builder->weakened);
-    text_member(&out, "run_as", layer->settings.run_as);
+    emit_text(&out, "run_as", layer->settings.run_as);
     str_add(&out, "}");
     return str_steal(&out, NULL);
 }

@@ -62,22 +62,29 @@ decide_listen(const struct layer *layer, bool is_innermost, uint32_t port, struc
     return layer_has_opinion(layer, is_innermost, SLOT_LISTEN);
 }
 
+/* An action, or a socket without a path: its name is all there is. */
 static bool
-decide_socket(const struct layer *layer, bool is_innermost, const abx_request *request,
-        const struct path_split *path, struct ruling *ruling)
+decide_name(const struct layer *layer, bool is_innermost, enum slot slot,
+        const abx_request *request, struct ruling *ruling)
 {
     struct pick pick;
 
-    if (request->target[0] != '@') {
-        return decide_path(layer, is_innermost, SLOT_SOCKET, path, NULL, ruling);
-    }
-    index_pick_abstract(layer, request->target, &pick);
+    index_pick_name(layer, request->kind, request->target, &pick);
     if (pick.rule != NO_RULE) {
         rule_by_pick(layer, &pick, ruling);
         return true;
     }
-    rule_by_default(layer, SLOT_SOCKET, ABX_VERDICT_DENY, ruling);
-    return layer_has_opinion(layer, is_innermost, SLOT_SOCKET);
+    rule_by_default(layer, slot, ABX_VERDICT_DENY, ruling);
+    return layer_has_opinion(layer, is_innermost, slot);
+}
+
+static bool
+decide_socket(const struct layer *layer, bool is_innermost, const abx_request *request,
+        const struct path_split *path, struct ruling *ruling)
+{
+    return request->target[0] == '@'
+                   ? decide_name(layer, is_innermost, SLOT_SOCKET, request, ruling)
+                   : decide_path(layer, is_innermost, SLOT_SOCKET, path, NULL, ruling);
 }
 
 /* One access bit, or another kind of request. */
@@ -86,10 +93,12 @@ struct question {
     uint32_t access;
     const struct path_split *path;
     const struct host_pattern *address; /* CONNECT: of a name that was allowed; else NULL */
+    bool is_connected; /* HTTP: on a connection that was decided before */
+    const char *action; /* HTTP: written, what the request counts as for the layer asked last */
 };
 
 static bool
-decide_layer(const struct layer *layer, bool is_innermost, const struct question *question,
+decide_layer(const struct layer *layer, bool is_innermost, struct question *question,
         struct ruling *ruling)
 {
     const abx_request *request = question->request;
@@ -107,6 +116,11 @@ decide_layer(const struct layer *layer, bool is_innermost, const struct question
         return question->address != NULL ? decide_address(layer, is_innermost, question->address,
                                                    request->port, ruling)
                                          : decide_connect(layer, is_innermost, request, ruling);
+    case ABX_REQUEST_HTTP:
+        return decide_http(
+                layer, is_innermost, request, question->is_connected, ruling, &question->action);
+    case ABX_REQUEST_ACTION:
+        return decide_name(layer, is_innermost, SLOT_ACTION, request, ruling);
     case ABX_REQUEST_LISTEN:
         return decide_listen(layer, is_innermost, request->port, ruling);
     case ABX_REQUEST_SOCKET:
@@ -121,9 +135,44 @@ decide_layer(const struct layer *layer, bool is_innermost, const struct question
     }
 }
 
+/* Every layer that knows actions has its say about what a request counts as. */
+static void
+decide_action(abx_policy *policy, const char *name, struct ruling *ruling)
+{
+    abx_request request = { .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = name };
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+        struct ruling said;
+
+        if (layer->has_actions && decide_name(layer, false, SLOT_ACTION, &request, &said) &&
+                verdict_is_stricter(said.verdict, ruling->verdict)) {
+            *ruling = said;
+            ruling->layer = (uint32_t)i;
+            ruling->source = layer->source;
+        }
+    }
+}
+
+static bool
+ask_layer(abx_policy *policy, size_t number, struct question *question, struct ruling *ruling)
+{
+    const struct layer *layer = *vec_at(&policy->layers, struct layer *, number);
+
+    if (!decide_layer(layer, number + 1 == policy->layers.count, question, ruling)) {
+        return false;
+    }
+    ruling->layer = (uint32_t)number;
+    ruling->source = layer->source;
+    if (question->action != NULL) {
+        decide_action(policy, question->action, ruling);
+    }
+    return true;
+}
+
 /* The first layer that says the strictest thing speaks; if all allow, the innermost does. */
 static void
-decide_layers(abx_policy *policy, const struct question *question, struct ruling *ret_ruling)
+decide_layers(abx_policy *policy, struct question *question, struct ruling *ret_ruling)
 {
     bool decided = false;
 
@@ -131,17 +180,14 @@ decide_layers(abx_policy *policy, const struct question *question, struct ruling
     ret_ruling->layer = 0;
     ret_ruling->source = "";
     for (size_t i = 0; i < policy->layers.count; i++) {
-        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
         struct ruling ruling;
 
-        if (!decide_layer(layer, i + 1 == policy->layers.count, question, &ruling)) {
+        if (!ask_layer(policy, i, question, &ruling)) {
             continue;
         }
         if (!decided || verdict_is_stricter(ruling.verdict, ret_ruling->verdict) ||
                 (ruling.verdict == ABX_VERDICT_ALLOW && ret_ruling->verdict == ABX_VERDICT_ALLOW)) {
             *ret_ruling = ruling;
-            ret_ruling->layer = (uint32_t)i;
-            ret_ruling->source = layer->source;
         }
         decided = true;
         if (ret_ruling->verdict == ABX_VERDICT_DENY) {
@@ -235,4 +281,34 @@ policy_decide_address(abx_policy *policy, const char *name, const char *address,
     question.address = &found;
     decide_layers(policy, &question, ret_ruling);
     return ret_ruling->verdict;
+}
+
+abx_verdict
+policy_decide_connected(
+        abx_policy *policy, const char *url, const char *method, struct ruling *ret_ruling)
+{
+    abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_HTTP, .target = url, .verb = method
+    };
+    struct question question = { .request = &request, .is_connected = true };
+
+    decide_layers(policy, &question, ret_ruling);
+    return ret_ruling->verdict;
+}
+
+bool
+policy_reads_http(abx_policy *policy, const char *host, uint32_t port)
+{
+    struct host_pattern parsed;
+    struct fail fail;
+
+    if (host_parse(host, &parsed, &fail) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        if (layer_reads_http(*vec_at(&policy->layers, struct layer *, i), &parsed, port)) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -14,6 +14,22 @@ static const char closed_alternative[] =
         "use a host of the public network; 'private' or 'host_loopback' of the policy's network "
         "section could open this address";
 
+/* A rule for hosts, or none.  A connection of which requests are decided one by one is open. */
+static void
+rule_by_host(const struct layer *layer, const struct pick *pick, struct ruling *ruling)
+{
+    if (pick->rule == NO_RULE) {
+        rule_by_default(layer, SLOT_CONNECT,
+                layer->settings.network == NETWORK_HOST ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY,
+                ruling);
+        return;
+    }
+    rule_by_pick(layer, pick, ruling);
+    if (vec_at(&layer->rules, struct rule, pick->rule)->n_http > 0) {
+        ruling->verdict = ABX_VERDICT_ALLOW;
+    }
+}
+
 bool
 decide_connect(const struct layer *layer, bool is_innermost, const abx_request *request,
         struct ruling *ruling)
@@ -37,14 +53,93 @@ decide_connect(const struct layer *layer, bool is_innermost, const abx_request *
         return true;
     }
     index_pick_host(layer, &host, port, &pick);
-    if (pick.rule != NO_RULE) {
-        rule_by_pick(layer, &pick, ruling);
-    } else {
-        rule_by_default(layer, SLOT_CONNECT,
-                layer->settings.network == NETWORK_HOST ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY,
+    rule_by_host(layer, &pick, ruling);
+    return true;
+}
+
+/* What decided a request when the winner has rules about requests. */
+static void
+rule_by_request(const struct layer *layer, const struct pick *pick, struct ruling *ruling)
+{
+    const struct rule *rule = vec_at(&layer->rules, struct rule, pick->rule);
+    const struct rule *action;
+    struct pick named;
+
+    ruling->from_default = false;
+    if (pick->http == NULL) {
+        ruling->verdict = ABX_VERDICT_DENY;
+        ruling->reason = rule->rest_because;
+        ruling->alternative =
+                rule->alternative != NULL ? rule->alternative : rule->rest_alternative;
+        return;
+    }
+    ruling->verdict = pick->http->verdict;
+    ruling->id = pick->http->id;
+    if (pick->http->action == NULL || pick->http->verdict == rule->verdict) {
+        return;
+    }
+    index_pick_name(layer, ABX_REQUEST_ACTION, pick->http->action, &named);
+    action = vec_at(&layer->rules, struct rule, named.rule);
+    ruling->reason = action->because;
+    ruling->alternative = action->alternative != NULL ? action->alternative : ruling->alternative;
+}
+
+/* Whether some requests of a connection are decided one by one. */
+static bool
+reads_requests(const struct layer *layer, const struct host_pattern *host, uint32_t port)
+{
+    struct pick pick;
+
+    index_pick_host(layer, host, port, &pick);
+    return pick.rule != NO_RULE && vec_at(&layer->rules, struct rule, pick.rule)->n_http > 0;
+}
+
+bool
+decide_http(const struct layer *layer, bool is_innermost, const abx_request *request,
+        bool is_connected, struct ruling *ruling, const char **ret_action)
+{
+    struct http_url url;
+    struct pick pick;
+    bool reads;
+
+    *ret_action = NULL;
+    if (!layer_has_opinion(layer, is_innermost, SLOT_CONNECT)) {
+        return false;
+    }
+    if (layer->settings.network == NETWORK_NONE) {
+        rule_by_nature(
+                ABX_VERDICT_DENY, "network:mode", network_reason, network_alternative, ruling);
+        return true;
+    }
+    if (!http_url_parse(request->target, &url)) {
+        rule_by_nature(ABX_VERDICT_DENY, "network:url",
+                "this is no URL that a request could have, in its usual form",
+                "write https or http, the host, and the path with its special characters encoded",
                 ruling);
+        return true;
+    }
+    reads = reads_requests(layer, &url.host, url.port);
+    if (reads && url.bad_path != NULL) {
+        rule_by_nature(ABX_VERDICT_DENY, "network:path", url.bad_path,
+                "write the path in its shortest form, with no character encoded that need not be",
+                ruling);
+        return true;
+    }
+    index_pick_http(layer, &url, request->verb == NULL ? "GET" : request->verb, &pick);
+    rule_by_host(layer, &pick, ruling);
+    if (pick.rule != NO_RULE && vec_at(&layer->rules, struct rule, pick.rule)->n_http > 0) {
+        rule_by_request(layer, &pick, ruling);
+        *ret_action = pick.http != NULL ? pick.http->action : NULL;
+    } else if (is_connected && !reads && ruling->verdict == ABX_VERDICT_ASK) {
+        ruling->verdict = ABX_VERDICT_ALLOW;
     }
     return true;
+}
+
+bool
+layer_reads_http(const struct layer *layer, const struct host_pattern *host, uint32_t port)
+{
+    return layer->settings.network == NETWORK_FILTERED && reads_requests(layer, host, port);
 }
 
 bool
@@ -64,7 +159,7 @@ decide_address(const struct layer *layer, bool is_innermost, const struct host_p
     }
     index_pick_host(layer, address, port, &pick);
     if (pick.rule != NO_RULE) {
-        rule_by_pick(layer, &pick, ruling);
+        rule_by_host(layer, &pick, ruling);
     } else if (is_closed) {
         rule_by_nature(
                 ABX_VERDICT_DENY, "network:closed", closed_reason, closed_alternative, ruling);

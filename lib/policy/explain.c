@@ -23,8 +23,17 @@ struct matter {
     const abx_request *request;
     struct path_split path;
     struct host_pattern host;
-    bool has_path, has_host;
+    struct http_url url;
+    bool has_path, has_host, has_url;
     uint32_t port;
+};
+
+/* How a rule matched. */
+struct hit {
+    int matched; /* of the name; -1: it did not */
+    uint32_t path_matched; /* of a request's path; 0: the rule is not about it, or leaves it out */
+    const struct http_rule *http;
+    uint64_t rank;
 };
 
 static bool
@@ -36,6 +45,9 @@ is_asked(const struct rule *rule, const abx_request *request)
     }
     if (request->kind == ABX_REQUEST_EXEC) {
         return rule->kind == ABX_REQUEST_PATH && rule->access == ABX_ACCESS_EXEC;
+    }
+    if (request->kind == ABX_REQUEST_HTTP) {
+        return rule->kind == ABX_REQUEST_CONNECT;
     }
     return rule->kind == request->kind;
 }
@@ -107,9 +119,6 @@ match_path(const struct rule *rule, const struct path_split *path)
 static int
 match_rule(const struct rule *rule, const struct matter *matter)
 {
-    if (!is_asked(rule, matter->request)) {
-        return -1;
-    }
     if (rule->kind == ABX_REQUEST_CONNECT) {
         return matter->has_host && rule_can_speak(rule, &matter->host, matter->port)
                        ? host_pattern_match(rule->matcher, &matter->host)
@@ -119,27 +128,82 @@ match_rule(const struct rule *rule, const struct matter *matter)
         return matter->port >= rule->port_first && matter->port <= rule->port_last ? 0 : -1;
     }
     if (!matter->has_path) {
-        return rule->kind == ABX_REQUEST_SOCKET &&
-                               strcmp(rule->pattern, matter->request->target) == 0
-                       ? 0
-                       : -1;
+        return rule->matcher == NULL && strcmp(rule->pattern, matter->request->target) == 0 ? 0
+                                                                                            : -1;
     }
     return rule->kind >= RULE_GIT_ROOT ? match_git(rule, &matter->path, matter->request->verb)
                                        : match_path(rule, &matter->path);
 }
 
-/* What a rule that matched `matched` lacks against the winner of its layer. */
-static const char *
-why_lost(const struct rule *rule, int matched, const struct rule *winner, int most)
+/* The best of the rule's requests; else what it says of the whole connection, or of the rest. */
+static struct hit
+hit_request(const struct rule *rule, const struct matter *matter)
 {
-    if (matched < most) {
+    const char *method = matter->request->verb == NULL ? "GET" : matter->request->verb;
+    struct hit best = { .matched = -1 };
+
+    if (matter->has_url && rule_can_speak(rule, &matter->url.host, matter->url.port)) {
+        best.matched = host_pattern_match(rule->matcher, &matter->url.host);
+    }
+    if (best.matched < 0) {
+        return best;
+    }
+    best.rank = http_rank(rule, (uint32_t)best.matched, NULL, 0);
+    for (uint32_t i = 0; i < rule->n_http && matter->url.bad_path == NULL; i++) {
+        int path_matched = http_rule_match(&rule->http[i], method, &matter->url);
+        uint64_t rank = path_matched < 0 ? 0
+                                         : http_rank(rule, (uint32_t)best.matched, &rule->http[i],
+                                                   (uint32_t)path_matched);
+
+        if (rank > best.rank) {
+            best.rank = rank;
+            best.http = &rule->http[i];
+            best.path_matched = (uint32_t)path_matched;
+        }
+    }
+    return best;
+}
+
+static struct hit
+hit_rule(const struct rule *rule, const struct matter *matter)
+{
+    struct hit hit = { .matched = -1 };
+
+    if (!is_asked(rule, matter->request)) {
+        return hit;
+    }
+    if (matter->request->kind == ABX_REQUEST_HTTP) {
+        return hit_request(rule, matter);
+    }
+    hit.matched = match_rule(rule, matter);
+    if (hit.matched >= 0) {
+        hit.rank = rule_rank(rule, (uint32_t)hit.matched);
+    }
+    return hit;
+}
+
+static bool
+is_rest(const struct rule *rule, const struct hit *hit, const struct matter *matter)
+{
+    return matter->request->kind == ABX_REQUEST_HTTP && rule->n_http > 0 && hit->http == NULL;
+}
+
+/* What a rule that matched lacks against the winner of its layer. */
+static const char *
+why_lost(const struct rule *rule, const struct hit *hit, const struct rule *winner,
+        const struct hit *best, const struct matter *matter)
+{
+    if (hit->matched < best->matched || hit->path_matched < best->path_matched) {
         return "another rule matched more of the name";
     }
-    if (rule->implied && !winner->implied) {
+    if ((rule->implied && !winner->implied) || is_rest(rule, hit, matter)) {
         return "it is implied by another rule, and such a rule loses a tie";
     }
     if (rule->is_literal != winner->is_literal) {
         return "a literal name beats a pattern";
+    }
+    if (hit->http == NULL && best->http == NULL && rule->n_http != winner->n_http) {
+        return "another rule decides requests one by one";
     }
     if (rule->verdict != winner->verdict) {
         return winner->verdict == ABX_VERDICT_DENY ? "deny beats it" : "ask beats allow";
@@ -149,17 +213,26 @@ why_lost(const struct rule *rule, int matched, const struct rule *winner, int mo
 
 static void
 add_rule(struct str *out, const struct layer *layer, size_t number, uint32_t layer_number,
-        int matched, const char *lost)
+        const struct hit *hit, const struct matter *matter, const char *lost)
 {
     const struct rule *rule = vec_at(&layer->rules, struct rule, number);
+    bool implied = rule->implied || is_rest(rule, hit, matter);
+    abx_verdict verdict = is_rest(rule, hit, matter) ? ABX_VERDICT_DENY
+                          : hit->http != NULL        ? hit->http->verdict
+                                                     : rule->verdict;
 
     str_add(out, out->data != NULL && out->data[out->length - 1] == '[' ? "{" : ",{");
-    add_member(out, "id", rule->id);
+    add_member(out, "id", hit->http != NULL ? hit->http->id : rule->id);
     add_member(out, "source", layer->source);
     add_member(out, "pattern", rule->pattern);
-    add_member(out, "verdict", verdict_words[rule->verdict]);
-    str_printf(out, "\"rule\":%zu,\"layer\":%u,\"matched\":%d,", number, layer_number, matched);
-    str_printf(out, "\"implied\":%s,\"lost\":", rule->implied ? "true" : "false");
+    if (hit->http != NULL) {
+        add_member(out, "methods", hit->http->methods);
+        add_member(out, "path", hit->http->path);
+    }
+    add_member(out, "verdict", verdict_words[verdict]);
+    str_printf(
+            out, "\"rule\":%zu,\"layer\":%u,\"matched\":%d,", number, layer_number, hit->matched);
+    str_printf(out, "\"implied\":%s,\"lost\":", implied ? "true" : "false");
     if (lost == NULL) {
         str_add(out, "null}");
     } else {
@@ -174,34 +247,33 @@ add_layer_rules(struct str *out, const struct layer *layer, uint32_t layer_numbe
 {
     const struct rule *winner = NULL;
     size_t winner_number = 0;
-    int most = -1;
+    struct hit best = { .matched = -1 };
 
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-        int matched = match_rule(rule, matter);
+        struct hit hit = hit_rule(rule, matter);
 
-        if (matched >= 0 && (winner == NULL || rule_rank(rule, (uint32_t)matched) >
-                                                       rule_rank(winner, (uint32_t)most))) {
+        if (hit.matched >= 0 && (winner == NULL || hit.rank > best.rank)) {
             winner = rule;
             winner_number = i;
-            most = matched;
+            best = hit;
         }
     }
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-        int matched = match_rule(rule, matter);
+        struct hit hit = hit_rule(rule, matter);
         const char *lost = NULL;
 
-        if (matched < 0) {
+        if (hit.matched < 0) {
             continue;
         }
         if (i != winner_number) {
-            lost = why_lost(rule, matched, winner, most);
+            lost = why_lost(rule, &hit, winner, &best, matter);
         } else if (ruling->layer != layer_number || ruling->rule != i) {
             lost = rule->verdict == ruling->verdict ? "another rule or layer says the same"
                                                     : "another rule or layer is stricter";
         }
-        add_rule(out, layer, i, layer_number, matched, lost);
+        add_rule(out, layer, i, layer_number, &hit, matter, lost);
     }
 }
 
@@ -214,6 +286,8 @@ policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
     struct fail fail;
 
     policy_decide(policy, request, &ruling);
+    matter.has_url =
+            request->kind == ABX_REQUEST_HTTP && http_url_parse(request->target, &matter.url);
     matter.has_path = request->target != NULL && path_split(request->target, &matter.path);
     matter.has_host = request->kind == ABX_REQUEST_CONNECT &&
                       host_parse(request->target, &matter.host, &fail) == ABX_OK;

@@ -84,18 +84,39 @@ rule_slot(const struct rule *rule)
     if (rule->kind == ABX_REQUEST_SOCKET) {
         return SLOT_SOCKET;
     }
+    if (rule->kind == ABX_REQUEST_ACTION) {
+        return SLOT_ACTION;
+    }
     return rule->access == ABX_ACCESS_READ   ? SLOT_READ
            : rule->access == ABX_ACCESS_EXEC ? SLOT_EXEC
                                              : SLOT_WRITE;
 }
 
+static uint64_t
+strictness(abx_verdict verdict)
+{
+    return verdict == ABX_VERDICT_DENY ? 2 : verdict == ABX_VERDICT_ASK;
+}
+
 uint64_t
 rule_rank(const struct rule *rule, uint32_t matched)
 {
-    uint64_t strict = rule->verdict == ABX_VERDICT_DENY ? 2 : rule->verdict == ABX_VERDICT_ASK;
+    return (uint64_t)matched << 5 | (uint64_t)!rule->implied << 4 |
+           (uint64_t)rule->is_literal << 3 | (uint64_t)(rule->n_http > 0) << 2 |
+           strictness(rule->verdict);
+}
 
-    return (uint64_t)matched << 4 | (uint64_t)!rule->implied << 3 |
-           (uint64_t)rule->is_literal << 2 | strict;
+uint64_t
+http_rank(const struct rule *rule, uint32_t matched, const struct http_rule *http,
+        uint32_t path_matched)
+{
+    bool is_rest = rule->n_http > 0 && http == NULL;
+
+    return (uint64_t)matched << 32 | (uint64_t)path_matched << 4 | (uint64_t)!is_rest << 3 |
+           (uint64_t)(http != NULL && http->is_literal) << 2 |
+           strictness(http != NULL ? http->verdict
+                      : is_rest    ? ABX_VERDICT_DENY
+                                   : rule->verdict);
 }
 
 static bool
@@ -238,8 +259,8 @@ put_rule(struct index *index, const struct index *counts, const struct rule *rul
         }
     } else if (path_split(rule->pattern, &split)) {
         hash = hash_path(&split);
-    } else {
-        hash = hash_bytes(SALT_PATH, rule->pattern, strlen(rule->pattern)); /* "@name" */
+    } else { /* "@name", or an action */
+        hash = hash_bytes(SALT_PATH, rule->pattern, strlen(rule->pattern));
     }
     put(index, hash, number);
     return true;

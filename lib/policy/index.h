@@ -5,13 +5,14 @@
 
 #include "policy/gitdir.h"
 #include "policy/hostname.h"
+#include "policy/http.h"
 #include "policy/match.h"
 #include "policy/rules.h"
 
 #define NO_RULE UINT32_MAX
 
 /* Which rules compete with each other. */
-enum slot { SLOT_READ, SLOT_WRITE, SLOT_EXEC, SLOT_SOCKET, SLOT_CONNECT, SLOT_LISTEN };
+enum slot { SLOT_READ, SLOT_WRITE, SLOT_EXEC, SLOT_SOCKET, SLOT_CONNECT, SLOT_LISTEN, SLOT_ACTION };
 enum slot rule_slot(const struct rule *rule);
 
 /* A chained hash table from a hash to rule numbers: literal paths, the rarest literal component of
@@ -33,8 +34,8 @@ struct index {
     struct vec git_roots; /* const char *, sorted */
     struct vec git_trees; /* const char *, sorted */
     uint8_t prefixes[17]; /* bit n: there are address blocks of that length */
-    char *default_reason[SLOT_LISTEN + 1];
-    char *default_alternative[SLOT_LISTEN + 1];
+    char *default_reason[SLOT_ACTION + 1];
+    char *default_alternative[SLOT_ACTION + 1];
 };
 
 /* Keys of different kinds never meet. */
@@ -53,6 +54,7 @@ struct pick {
     uint32_t rule; /* NO_RULE: none matched */
     uint64_t rank;
     enum git_file git; /* not FREE: the rule is a git root, and this is why */
+    const struct http_rule *http; /* of a request: which of the rule's decided; or NULL */
 };
 
 /* `path` for READ, WRITE, EXEC, SOCKET; `verb` may be NULL. */
@@ -61,8 +63,13 @@ void index_pick_path(const struct layer *layer, enum slot slot, const struct pat
 void index_pick_host(const struct layer *layer, const struct host_pattern *host, uint32_t port,
         struct pick *ret_pick);
 void index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick);
-/* An abstract unix socket, "@name". */
-void index_pick_abstract(const struct layer *layer, const char *name, struct pick *ret_pick);
+/* A request on a connection: hosts compete first, then paths.  A rule with `http` of which none
+ * matches is there with its rest, denied, which loses every tie. */
+void index_pick_http(const struct layer *layer, const struct http_url *url, const char *method,
+        struct pick *ret_pick);
+/* An abstract unix socket, "@name", or an action. */
+void index_pick_name(
+        const struct layer *layer, uint32_t kind, const char *name, struct pick *ret_pick);
 
 /* Of component `i`. */
 bool path_has_git_name(const struct path_split *path, uint32_t i);
@@ -70,8 +77,13 @@ bool path_has_git_name(const struct path_split *path, uint32_t i);
 bool verdict_is_stricter(abx_verdict a, abx_verdict b);
 
 /* The one sentence: more of the name, then explicit before implied, literal before pattern, strict
- * before permissive.  The larger number wins; equal ones say the same. */
+ * before permissive.  The larger number wins; equal ones say the same.  A connection of which
+ * requests are decided one by one is open for them, so such a rule comes before others of equal
+ * length. */
 uint64_t rule_rank(const struct rule *rule, uint32_t matched);
+/* The same for a request: `http` is the rule's that matched `path_matched` of the path, or NULL. */
+uint64_t http_rank(const struct rule *rule, uint32_t matched, const struct http_rule *http,
+        uint32_t path_matched);
 /* Whether a rule has a say about a connection to this port of such a host. */
 bool rule_can_speak(const struct rule *rule, const struct host_pattern *host, uint32_t port);
 

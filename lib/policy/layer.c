@@ -3,6 +3,7 @@
  * What a finished layer adds of itself is in seal.c.  A layer under construction belongs to one
  * thread; a finished one is immutable. */
 #include "base/mem.h"
+#include "policy/http.h"
 #include "policy/index.h"
 #include "policy/layer.h"
 
@@ -40,6 +41,12 @@ rule_done(struct rule *rule)
     free(rule->reason);
     free(rule->alternative);
     free(rule->because);
+    for (uint32_t i = 0; i < rule->n_http; i++) {
+        http_rule_done(&rule->http[i]);
+    }
+    free(rule->http);
+    free(rule->rest_because);
+    free(rule->rest_alternative);
     if (rule->kind == ABX_REQUEST_CONNECT) {
         free(rule->matcher);
     } else {
@@ -163,6 +170,24 @@ compile_host(struct rule *rule, struct fail *fail)
 }
 
 static abx_status
+copy_http(const struct rule *rule, struct rule *copy, struct fail *fail)
+{
+    if (rule->n_http == 0) {
+        return ABX_OK;
+    }
+    copy->http = calloc(rule->n_http, sizeof *copy->http);
+    if (copy->http == NULL) {
+        return fail_nomem(fail);
+    }
+    for (; copy->n_http < rule->n_http; copy->n_http++) {
+        if (http_rule_copy(&rule->http[copy->n_http], &copy->http[copy->n_http], fail) < 0) {
+            return fail->status;
+        }
+    }
+    return ABX_OK;
+}
+
+static abx_status
 check_rule(const struct rule *rule, struct fail *fail)
 {
     bool is_path = rule->kind == ABX_REQUEST_PATH;
@@ -173,8 +198,9 @@ check_rule(const struct rule *rule, struct fail *fail)
         return fail_set(fail, ABX_ERR_POLICY, 0, "", "rule has an unknown verdict or access");
     }
     if (!is_path && rule->kind != ABX_REQUEST_CONNECT && rule->kind != ABX_REQUEST_LISTEN &&
-            rule->kind != ABX_REQUEST_SOCKET && rule->kind != RULE_GIT_ROOT &&
-            rule->kind != RULE_GIT_LINK && rule->kind != RULE_GIT_TREE) {
+            rule->kind != ABX_REQUEST_SOCKET && rule->kind != ABX_REQUEST_ACTION &&
+            rule->kind != RULE_GIT_ROOT && rule->kind != RULE_GIT_LINK &&
+            rule->kind != RULE_GIT_TREE) {
         return fail_set(fail, ABX_ERR_POLICY, 0, "", "rule is of an unknown kind");
     }
     if (rule->port_first > rule->port_last || rule->port_last > 65535) {
@@ -211,6 +237,9 @@ note_section(struct layer *layer, const struct rule *rule)
     case SLOT_LISTEN:
         layer->has_listen = true;
         break;
+    case SLOT_ACTION:
+        layer->has_actions = true;
+        break;
     }
 }
 
@@ -222,7 +251,10 @@ add_rule(struct layer *layer, const struct rule *rule, struct fail *fail)
     abx_status r;
 
     copy.pattern = copy.id = copy.reason = copy.alternative = copy.because = NULL;
+    copy.rest_because = copy.rest_alternative = NULL;
     copy.matcher = NULL;
+    copy.http = NULL;
+    copy.n_http = 0;
     if (!copy_text(rule->pattern == NULL ? "" : rule->pattern, &copy.pattern) ||
             !copy_text(rule->id == NULL ? "" : rule->id, &copy.id) ||
             !copy_text(rule->reason, &copy.reason) ||
@@ -231,7 +263,8 @@ add_rule(struct layer *layer, const struct rule *rule, struct fail *fail)
         r = fail_nomem(fail);
     } else if (rule->kind == ABX_REQUEST_CONNECT) {
         r = compile_host(&copy, fail);
-    } else if (rule->kind == ABX_REQUEST_LISTEN) {
+        r = r == ABX_OK ? copy_http(rule, &copy, fail) : r;
+    } else if (rule->kind == ABX_REQUEST_LISTEN || rule->kind == ABX_REQUEST_ACTION) {
         copy.is_literal = true;
         r = ABX_OK;
     } else {
@@ -325,6 +358,7 @@ layer_copy(struct layer *layer, struct layer **ret_copy, struct fail *fail)
     copy->has_network = layer->has_network;
     copy->has_sockets = layer->has_sockets;
     copy->has_listen = layer->has_listen;
+    copy->has_actions = layer->has_actions;
     *ret_copy = steal_ptr(&copy);
     return ABX_OK;
 }

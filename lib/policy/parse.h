@@ -50,6 +50,8 @@ bool parse_array(struct parser *parser, const struct json *value, parse_fn fn, v
 bool parse_required(struct parser *parser, const struct json *object, const char *key);
 bool parse_kind(struct parser *parser, const struct json *value, enum json_kind kind);
 bool parse_text(struct parser *parser, const struct json *value, const char **ret_text);
+/* A name of the policy's own, "hr.read": letters, digits, dot, dash, underscore. */
+bool parse_word(struct parser *parser, const struct json *value, const char **ret_text);
 bool parse_bool(struct parser *parser, const struct json *value, bool *ret_bool);
 bool parse_integer(struct parser *parser, const struct json *value, int64_t least, int64_t most,
         int64_t *ret_integer);
@@ -69,14 +71,21 @@ bool parse_host_port(const char *text, char **ret_host, uint32_t *ret_first, uin
 struct entry {
     const char *name, *id, *reason, *instead;
     bool literal;
+    struct vec http; /* struct http_rule, without ids; owned */
 };
 bool parse_path_entry(struct parser *parser, const struct json *value, struct entry *ret_entry);
-bool parse_host_entry(struct parser *parser, const struct json *value, struct entry *ret_entry);
+/* `has_http`: it may be about requests.  Whatever the outcome, entry_done. */
+bool parse_host_entry(
+        struct parser *parser, const struct json *value, bool has_http, struct entry *ret_entry);
+void entry_done(struct entry *entry);
+bool parse_entry_id(struct parser *parser, const struct json *value, void *entry);
+/* "ID/http/0" and so on. */
+bool parse_http_ids(struct parser *parser, struct entry *entry, const char *id);
 /* The texts of a rule at the parser's place; `*ret_id` is to be freed. */
 bool parse_texts(struct parser *parser, const struct entry *entry, struct entry_texts *ret_texts,
         char **ret_id);
 
-/* The sections: parse_filesystem.c, parse_network.c, parse_actions.c, parse_settings.c. */
+/* The sections, parse_*.c. */
 bool parse_filesystem(struct parser *parser, const struct json *value, void *data);
 bool parse_network(struct parser *parser, const struct json *value, void *data);
 bool parse_http(struct parser *parser, const struct json *value, void *data);

@@ -1,27 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP rules, credentials and actions: read and checked like everything else, and then refused,
- * since this build has nothing that enforces them. */
+ * "actions": their names and verdicts; what else an action may have is read and checked, and then
+ * refused, since this build has nothing that enforces it. */
 #include "policy/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of an object's required parts were there is asked of the object; values are only checked.
+/* An action as it is written. */
+struct action {
+    struct entry entry;
+    size_t verdict;
+};
+
+static bool
+action_name(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_word(parser, value, &((struct action *)data)->entry.name);
+}
+
+static bool
+action_verdict(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_choice(parser, value, verdict_words, N_ELEMENTS(verdict_words),
+            &((struct action *)data)->verdict);
+}
+
+static bool
+action_id(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_entry_id(parser, value, &((struct action *)data)->entry);
+}
+
+static bool
+action_reason(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_text(parser, value, &((struct action *)data)->entry.reason);
+}
+
+static bool
+action_instead(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_text(parser, value, &((struct action *)data)->entry.instead);
+}
+
+/* ---- what is not enforced ---------------------------------------------------------------------
  */
+
 static bool
 any_text(struct parser *parser, const struct json *value, void *data)
 {
     const char *text;
 
     return parse_text(parser, value, &text);
-}
-
-static bool
-any_bool(struct parser *parser, const struct json *value, void *data)
-{
-    bool truth;
-
-    return parse_bool(parser, value, &truth);
 }
 
 static bool
@@ -40,162 +70,6 @@ positive(struct parser *parser, const struct json *value, void *data)
     return parse_integer(parser, value, 1, INT64_C(1000000000), &number);
 }
 
-/* "hr.read": letters, digits, dot, dash, underscore. */
-static bool
-word(struct parser *parser, const struct json *value, void *data)
-{
-    static const char allowed[] =
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const char *text;
-
-    if (!parse_text(parser, value, &text)) {
-        return false;
-    }
-    return (strlen(text) <= 128 && strspn(text, allowed) == strlen(text)) ||
-           parse_wrong(parser, "'%.60s' is no name: letters, digits, '.', '-' and '_'", text);
-}
-
-/* ---- HTTP -------------------------------------------------------------------------------------
- */
-
-static bool
-http_method(struct parser *parser, const struct json *value, void *data)
-{
-    const char *text;
-
-    if (!parse_text(parser, value, &text)) {
-        return false;
-    }
-    return (strlen(text) <= 32 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == strlen(text)) ||
-           parse_wrong(parser, "'%.40s' is no method: capital letters", text);
-}
-
-static bool
-http_methods(struct parser *parser, const struct json *value, void *data)
-{
-    return parse_array(parser, value, http_method, NULL) &&
-           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
-}
-
-static bool
-http_path(struct parser *parser, const struct json *value, void *data)
-{
-    const char *text;
-
-    if (!parse_text(parser, value, &text)) {
-        return false;
-    }
-    if (strlen(text) > PATTERN_MAX) {
-        return parse_wrong(parser, "the path is longer than %u bytes", PATTERN_MAX);
-    }
-    return text[0] == '/' || parse_wrong(parser, "'%.60s' does not begin with '/'", text);
-}
-
-static bool
-http_rule(struct parser *parser, const struct json *value, void *data)
-{
-    static const struct parse_key keys[] = {
-        { "methods", http_methods },
-        { "path", http_path },
-        { "action", word },
-    };
-
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
-           parse_required(parser, value, "methods") && parse_required(parser, value, "path");
-}
-
-bool
-parse_http(struct parser *parser, const struct json *value, void *data)
-{
-    return parse_array(parser, value, http_rule, NULL) &&
-           (json_count(value) > 0 || parse_wrong(parser, "the list is empty")) &&
-           parse_unsupported(parser, "HTTP rules are");
-}
-
-/* ---- credentials ------------------------------------------------------------------------------
- */
-
-static bool
-credential_env(struct parser *parser, const struct json *value, void *data)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    const char *text;
-
-    if (!parse_text(parser, value, &text)) {
-        return false;
-    }
-    return (strlen(text) <= 128 && strspn(text, allowed) == strlen(text) &&
-                   (text[0] < '0' || text[0] > '9')) ||
-           parse_wrong(parser, "'%.60s' cannot name an environment variable", text);
-}
-
-static bool
-credential_host(struct parser *parser, const struct json *value, void *data)
-{
-    const char *text;
-    AUTO(freep) char *host = NULL;
-    AUTO(freep) char *canonical = NULL;
-    uint32_t first, last;
-
-    if (!parse_text(parser, value, &text)) {
-        return false;
-    }
-    if (!parse_host_port(text, &host, &first, &last, parser->fail)) {
-        return parse_result(parser, parser->fail->status);
-    }
-    canonical = host_canonical(host, parser->fail);
-    return canonical != NULL || parse_result(parser, parser->fail->status);
-}
-
-static bool
-credential_hosts(struct parser *parser, const struct json *value, void *data)
-{
-    return parse_array(parser, value, credential_host, NULL) &&
-           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
-}
-
-static bool
-credential_as(struct parser *parser, const struct json *value, void *data)
-{
-    static const char *const choices[] = { "bearer", "basic" };
-    size_t choice;
-
-    return parse_choice(parser, value, choices, N_ELEMENTS(choices), &choice);
-}
-
-static bool
-credential(struct parser *parser, const struct json *value, void *data)
-{
-    static const struct parse_key keys[] = {
-        { "name", word },
-        { "env", credential_env },
-        { "hosts", credential_hosts },
-        { "as", credential_as },
-        { "lease_s", positive },
-    };
-
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
-           parse_required(parser, value, "name") && parse_required(parser, value, "hosts");
-}
-
-bool
-parse_credentials(struct parser *parser, const struct json *value, void *data)
-{
-    return parse_array(parser, value, credential, NULL) &&
-           (json_count(value) == 0 || parse_unsupported(parser, "credentials are"));
-}
-
-/* ---- actions ----------------------------------------------------------------------------------
- */
-
-static bool
-action_verdict(struct parser *parser, const struct json *value, void *data)
-{
-    size_t choice;
-
-    return parse_choice(parser, value, verdict_words, N_ELEMENTS(verdict_words), &choice);
-}
-
 static bool
 scope_name(struct parser *parser, const struct json *value, void *data)
 {
@@ -209,7 +83,8 @@ static bool
 action_scope(struct parser *parser, const struct json *value, void *data)
 {
     return parse_array(parser, value, scope_name, NULL) &&
-           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty")) &&
+           parse_unsupported(parser, "scopes of actions are");
 }
 
 static bool
@@ -246,7 +121,8 @@ argument(struct parser *parser, const char *name, const struct json *value, void
 static bool
 action_arguments(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_members(parser, value, argument, NULL);
+    return parse_members(parser, value, argument, NULL) &&
+           parse_unsupported(parser, "arguments of actions are");
 }
 
 static bool
@@ -257,7 +133,8 @@ action_limits(struct parser *parser, const struct json *value, void *data)
         { "per_box", positive },
     };
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL);
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
+           parse_unsupported(parser, "limits of actions are");
 }
 
 static bool
@@ -265,31 +142,51 @@ action_approvers(struct parser *parser, const struct json *value, void *data)
 {
     int64_t number;
 
-    return parse_integer(parser, value, 1, 2, &number);
+    return parse_integer(parser, value, 1, 2, &number) &&
+           parse_unsupported(parser, "approvers of actions are");
 }
+
+static bool
+action_step_up(struct parser *parser, const struct json *value, void *data)
+{
+    bool truth;
+
+    return parse_bool(parser, value, &truth) &&
+           (!truth || parse_unsupported(parser, "steps up of actions are"));
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
 
 static bool
 action(struct parser *parser, const struct json *value, void *data)
 {
     static const struct parse_key keys[] = {
-        { "name", word },
+        { "name", action_name },
         { "verdict", action_verdict },
+        { "id", action_id },
+        { "reason", action_reason },
+        { "instead", action_instead },
         { "scope", action_scope },
         { "arguments", action_arguments },
         { "limits", action_limits },
         { "approvers", action_approvers },
-        { "step_up", any_bool },
-        { "reason", any_text },
-        { "instead", any_text },
+        { "step_up", action_step_up },
     };
+    struct action action = { 0 };
+    struct entry_texts texts;
+    AUTO(freep) char *id = NULL;
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
-           parse_required(parser, value, "name") && parse_required(parser, value, "verdict");
+    return parse_object(parser, value, keys, N_ELEMENTS(keys), &action) &&
+           parse_required(parser, value, "name") && parse_required(parser, value, "verdict") &&
+           parse_texts(parser, &action.entry, &texts, &id) &&
+           parse_result(parser, builder_add_action(parser->builder, action.entry.name,
+                                        (abx_verdict)action.verdict, &texts, parser->fail));
 }
 
 bool
 parse_actions(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, action, NULL) &&
-           (json_count(value) == 0 || parse_unsupported(parser, "actions are"));
+    parser->builder->layer->has_actions = true;
+    return parse_array(parser, value, action, NULL);
 }

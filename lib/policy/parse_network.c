@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * "network": the mode, hosts, private ranges, ports of the host's loopback, listening, unix
  * sockets. */
+#include "policy/http.h"
 #include "policy/parse.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ parse_mode(struct parser *parser, const struct json *value, void *data)
 static bool
 host_rule(struct parser *parser, const struct json *value, bool is_private, abx_verdict verdict)
 {
-    struct entry entry;
+    AUTO(entry_done) struct entry entry;
     struct entry_texts texts;
     AUTO(freep) char *id = NULL;
     AUTO(freep) char *host = NULL;
@@ -35,9 +36,15 @@ host_rule(struct parser *parser, const struct json *value, bool is_private, abx_
     struct fail *fail = parser->fail;
     abx_status r;
 
-    if (!parse_host_entry(parser, value, &entry) || !parse_texts(parser, &entry, &texts, &id)) {
+    if (!parse_host_entry(parser, value, !is_private && verdict != ABX_VERDICT_DENY, &entry) ||
+            !parse_texts(parser, &entry, &texts, &id) || !parse_http_ids(parser, &entry, id)) {
         return false;
     }
+    for (size_t i = 0; i < entry.http.count; i++) {
+        vec_at(&entry.http, struct http_rule, i)->verdict = verdict;
+    }
+    texts.http = entry.http.data;
+    texts.n_http = (uint32_t)entry.http.count;
     if (!parse_host_port(entry.name, &host, &first, &last, fail)) {
         return parse_result(parser, fail->status);
     }

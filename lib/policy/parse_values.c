@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The parser's tools: objects by table, arrays, single values, and the one way to tell a failure
  * with source, pointer, line and column.  Knows no key of the language. */
+#include "policy/http.h"
 #include "policy/parse.h"
 
 #include <stdarg.h>
@@ -219,6 +220,19 @@ parse_text(struct parser *parser, const struct json *value, const char **ret_tex
 }
 
 bool
+parse_word(struct parser *parser, const struct json *value, const char **ret_text)
+{
+    static const char allowed[] =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+    if (!parse_text(parser, value, ret_text)) {
+        return false;
+    }
+    return (strlen(*ret_text) <= 128 && strspn(*ret_text, allowed) == strlen(*ret_text)) ||
+           parse_wrong(parser, "'%.60s' is no name: letters, digits, '.', '-' and '_'", *ret_text);
+}
+
+bool
 parse_bool(struct parser *parser, const struct json *value, bool *ret_bool)
 {
     if (!parse_kind(parser, value, JSON_KIND_BOOL)) {
@@ -369,8 +383,8 @@ entry_name(struct parser *parser, const struct json *value, void *data)
     return parse_text(parser, value, &((struct entry *)data)->name);
 }
 
-static bool
-entry_id(struct parser *parser, const struct json *value, void *data)
+bool
+parse_entry_id(struct parser *parser, const struct json *value, void *data)
 {
     struct entry *entry = data;
 
@@ -400,7 +414,7 @@ static bool
 parse_entry(struct parser *parser, const struct json *value, const struct parse_key *keys,
         size_t n_keys, struct entry *ret_entry)
 {
-    *ret_entry = (struct entry){ 0 };
+    *ret_entry = (struct entry){ .http = VEC(struct http_rule) };
     if (json_kind_of(value) == JSON_KIND_TEXT) {
         return parse_text(parser, value, &ret_entry->name);
     }
@@ -417,7 +431,7 @@ parse_path_entry(struct parser *parser, const struct json *value, struct entry *
 {
     static const struct parse_key keys[] = {
         { "path", entry_name },
-        { "id", entry_id },
+        { "id", parse_entry_id },
         { "reason", entry_reason },
         { "instead", entry_instead },
         { "literal", entry_literal },
@@ -427,17 +441,18 @@ parse_path_entry(struct parser *parser, const struct json *value, struct entry *
 }
 
 bool
-parse_host_entry(struct parser *parser, const struct json *value, struct entry *ret_entry)
+parse_host_entry(
+        struct parser *parser, const struct json *value, bool has_http, struct entry *ret_entry)
 {
     static const struct parse_key keys[] = {
         { "host", entry_name },
-        { "id", entry_id },
+        { "id", parse_entry_id },
         { "reason", entry_reason },
         { "instead", entry_instead },
         { "http", parse_http },
     };
 
-    return parse_entry(parser, value, keys, N_ELEMENTS(keys), ret_entry);
+    return parse_entry(parser, value, keys, N_ELEMENTS(keys) - !has_http, ret_entry);
 }
 
 bool

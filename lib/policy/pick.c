@@ -140,37 +140,91 @@ index_pick_path(const struct layer *layer, enum slot slot, const struct path_spl
     *ret_pick = pick;
 }
 
+/* What is looked for among the rules for hosts: a connection, or a request on one. */
+struct host_search {
+    const struct layer *layer;
+    const struct host_pattern *host;
+    uint32_t port;
+    const struct http_url *url; /* NULL: the connection */
+    const char *method;
+    struct pick pick;
+};
+
 static void
-try_hosts(const struct layer *layer, const struct host_pattern *host, uint32_t port, uint64_t hash,
-        struct pick *pick)
+consider_http(struct host_search *search, const struct rule *rule, uint32_t number,
+        uint32_t matched, const struct http_rule *http, uint32_t path_matched)
 {
-    const struct index *index = layer->index;
+    uint64_t rank = http_rank(rule, matched, http, path_matched);
+    struct pick *pick = &search->pick;
 
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        uint32_t number = index->entries[i].rule;
-        const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-        int matched;
+    if (pick->rule == NO_RULE || rank > pick->rank || (rank == pick->rank && number < pick->rule)) {
+        *pick = (struct pick){ .rule = number, .rank = rank, .http = http };
+    }
+}
 
-        if (index->entries[i].hash != hash || !rule_can_speak(rule, host, port)) {
-            continue;
-        }
-        matched = host_pattern_match(rule->matcher, host);
-        if (matched >= 0) {
-            consider(pick, rule, number, (uint32_t)matched);
+static void
+try_host(struct host_search *search, uint32_t number)
+{
+    const struct rule *rule = vec_at(&search->layer->rules, struct rule, number);
+    int matched = rule_can_speak(rule, search->host, search->port)
+                          ? host_pattern_match(rule->matcher, search->host)
+                          : -1;
+
+    if (matched < 0) {
+        return;
+    }
+    if (search->url == NULL) {
+        consider(&search->pick, rule, number, (uint32_t)matched);
+        return;
+    }
+    consider_http(search, rule, number, (uint32_t)matched, NULL, 0);
+    for (uint32_t i = 0; i < rule->n_http && search->url->bad_path == NULL; i++) {
+        int path_matched = http_rule_match(&rule->http[i], search->method, search->url);
+
+        if (path_matched >= 0) {
+            consider_http(search, rule, number, (uint32_t)matched, &rule->http[i],
+                    (uint32_t)path_matched);
         }
     }
 }
 
 static void
-pick_address(const struct layer *layer, const struct host_pattern *host, uint32_t port,
-        struct pick *pick)
+try_hosts(struct host_search *search, uint64_t hash)
 {
-    const struct index *index = layer->index;
+    const struct index *index = search->layer->index;
 
-    for (uint32_t prefix = 0; prefix <= 128; prefix++) {
-        if ((index->prefixes[prefix / 8] >> prefix % 8 & 1) != 0) {
-            try_hosts(layer, host, port, hash_block(host->bytes, prefix), pick);
+    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
+        if (index->entries[i].hash == hash) {
+            try_host(search, index->entries[i].rule);
         }
+    }
+}
+
+static void
+search_hosts(struct host_search *search)
+{
+    const struct index *index = search->layer->index;
+    const struct host_pattern *host = search->host;
+
+    search->pick = (struct pick){ .rule = NO_RULE };
+    if (host->form == HOST_ADDRESS) {
+        for (uint32_t prefix = 0; prefix <= 128; prefix++) {
+            if ((index->prefixes[prefix / 8] >> prefix % 8 & 1) != 0) {
+                try_hosts(search, hash_block(host->bytes, prefix));
+            }
+        }
+        return;
+    }
+    try_hosts(search, hash_bytes(SALT_NAME, host->name, host->length));
+    for (const char *suffix = host->name; suffix != NULL && *suffix != '\0';) {
+        const char *dot = strchr(suffix, '.');
+
+        try_hosts(search,
+                hash_bytes(SALT_SUFFIX, suffix, host->length - (size_t)(suffix - host->name)));
+        suffix = dot == NULL ? NULL : dot + 1;
+    }
+    for (size_t i = 0; i < index->loose.count; i++) {
+        try_host(search, *vec_at(&index->loose, uint32_t, i));
     }
 }
 
@@ -178,34 +232,22 @@ void
 index_pick_host(const struct layer *layer, const struct host_pattern *host, uint32_t port,
         struct pick *ret_pick)
 {
-    const struct index *index = layer->index;
-    struct pick pick = { .rule = NO_RULE };
+    struct host_search search = { .layer = layer, .host = host, .port = port };
 
-    if (host->form == HOST_ADDRESS) {
-        pick_address(layer, host, port, &pick);
-        *ret_pick = pick;
-        return;
-    }
-    try_hosts(layer, host, port, hash_bytes(SALT_NAME, host->name, host->length), &pick);
-    for (const char *suffix = host->name; suffix != NULL && *suffix != '\0';) {
-        const char *dot = strchr(suffix, '.');
+    search_hosts(&search);
+    *ret_pick = search.pick;
+}
 
-        try_hosts(layer, host, port,
-                hash_bytes(SALT_SUFFIX, suffix, host->length - (size_t)(suffix - host->name)),
-                &pick);
-        suffix = dot == NULL ? NULL : dot + 1;
-    }
-    for (size_t i = 0; i < index->loose.count; i++) {
-        uint32_t number = *vec_at(&index->loose, uint32_t, i);
-        const struct rule *rule = vec_at(&layer->rules, struct rule, number);
-        int matched =
-                rule_can_speak(rule, host, port) ? host_pattern_match(rule->matcher, host) : -1;
+void
+index_pick_http(const struct layer *layer, const struct http_url *url, const char *method,
+        struct pick *ret_pick)
+{
+    struct host_search search = {
+        .layer = layer, .host = &url->host, .port = url->port, .url = url, .method = method
+    };
 
-        if (matched >= 0) {
-            consider(&pick, rule, number, (uint32_t)matched);
-        }
-    }
-    *ret_pick = pick;
+    search_hosts(&search);
+    *ret_pick = search.pick;
 }
 
 void
@@ -227,7 +269,7 @@ index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick)
 }
 
 void
-index_pick_abstract(const struct layer *layer, const char *name, struct pick *ret_pick)
+index_pick_name(const struct layer *layer, uint32_t kind, const char *name, struct pick *ret_pick)
 {
     const struct index *index = layer->index;
     struct pick pick = { .rule = NO_RULE };
@@ -236,8 +278,7 @@ index_pick_abstract(const struct layer *layer, const char *name, struct pick *re
     for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, index->entries[i].rule);
 
-        if (rule->kind == ABX_REQUEST_SOCKET && rule->matcher == NULL &&
-                strcmp(rule->pattern, name) == 0) {
+        if (rule->kind == kind && rule->matcher == NULL && strcmp(rule->pattern, name) == 0) {
             consider(&pick, rule, index->entries[i].rule, 0);
         }
     }

@@ -70,6 +70,10 @@ const char *policy_host_restriction(abx_policy *policy);
 /* Whether requests to this host and port must be read: some layer has HTTP rules for it, or a
  * credential goes there. */
 bool policy_reads_http(abx_policy *policy, const char *host, uint32_t port);
+/* A request on a connection that was decided before: what was asked about the connection is not
+ * asked again.  `url` as for ABX_REQUEST_HTTP. */
+abx_verdict policy_decide_connected(
+        abx_policy *policy, const char *url, const char *method, struct ruling *ret_ruling);
 /* What a name turned out to be: whether this address (as text) may be dialled for it.  Closed
  * ranges (private, loopback, link-local, metadata ...) need a rule that opens them; a deny of the
  * address counts; the name's own rule was asked before. */

@@ -23,7 +23,7 @@ enum rule_origin {
 };
 
 struct rule {
-    uint32_t kind; /* ABX_REQUEST_PATH, _CONNECT, _LISTEN, _SOCKET */
+    uint32_t kind; /* ABX_REQUEST_PATH, _CONNECT, _LISTEN, _SOCKET, _ACTION */
     uint32_t access; /* for PATH one ABX_ACCESS_* bit */
     abx_verdict verdict;
     enum rule_origin origin;
@@ -34,13 +34,17 @@ struct rule {
                            only these let an address through that is closed by default */
     uint32_t port_first, port_last; /* CONNECT, LISTEN; 0-0: default ports */
     char *pattern; /* PATH: absolute, normalised, variables put in; CONNECT: host pattern or CIDR,
-                      canonical */
+                      canonical; ACTION: its name */
     char *id; /* never NULL, see struct ruling */
     char *reason; /* or NULL */
     char *alternative; /* or NULL */
     char *because; /* never NULL after layer_finish: `reason`, or a sentence made from the rule */
     void *matcher; /* compiled form: struct path_pattern or struct host_pattern; NULL for a literal
                       path */
+    struct http_rule *http; /* CONNECT: which requests it is about (policy/http.h); NULL: the whole
+                               connection.  All others on it are denied, as if implied */
+    uint32_t n_http;
+    char *rest_because, *rest_alternative; /* of what `http` leaves out; made by layer_finish */
 };
 
 /* A rule of this kind marks its literal path as a git directory: what lies below is judged by
@@ -65,7 +69,7 @@ struct layer {
     char *name; /* the document's "name", or NULL */
     char *profile; /* what it extends, or NULL */
     struct vec rules; /* struct rule */
-    bool has_read, has_write, has_exec, has_network, has_sockets, has_listen;
+    bool has_read, has_write, has_exec, has_network, has_sockets, has_listen, has_actions;
     abx_verdict default_read, default_write; /* where no rule matches */
     void *index; /* evaluate.c's: what makes a decision fast */
     struct policy_settings settings; /* strings owned by the layer's `texts` */

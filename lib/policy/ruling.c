@@ -98,7 +98,9 @@ layer_has_opinion(const struct layer *layer, bool is_innermost, enum slot slot)
     case SLOT_CONNECT:
         return is_innermost || layer->has_network;
     case SLOT_LISTEN:
+        return is_innermost || layer->has_listen;
+    case SLOT_ACTION:
         break;
     }
-    return is_innermost || layer->has_listen;
+    return is_innermost || layer->has_actions;
 }

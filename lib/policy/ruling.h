@@ -19,6 +19,12 @@ bool layer_has_opinion(const struct layer *layer, bool is_innermost, enum slot s
 /* evaluate_network.c */
 bool decide_connect(const struct layer *layer, bool is_innermost, const abx_request *request,
         struct ruling *ruling);
+/* A request.  `is_connected`: the connection was decided before, so what was asked about it is not
+ * asked again.  *ret_action: what the request counts as, or NULL. */
+bool decide_http(const struct layer *layer, bool is_innermost, const abx_request *request,
+        bool is_connected, struct ruling *ruling, const char **ret_action);
+/* Whether requests to that host are decided one by one. */
+bool layer_reads_http(const struct layer *layer, const struct host_pattern *host, uint32_t port);
 /* An address that an allowed name turned out to be: what is public needs no rule of its own. */
 bool decide_address(const struct layer *layer, bool is_innermost,
         const struct host_pattern *address, uint32_t port, struct ruling *ruling);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "policy/http.h"
 #include "policy/index.h"
 #include "policy/layer.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define EXAMPLES_MAX 4u
+#define REQUESTS_MAX 8u
 
 /* ---- implied rules ---- */
 
@@ -179,7 +181,8 @@ static const char *const access_words[] = { [SLOT_READ] = "reading",
     [SLOT_EXEC] = "running",
     [SLOT_SOCKET] = "connecting",
     [SLOT_CONNECT] = "connecting",
-    [SLOT_LISTEN] = "listening" };
+    [SLOT_LISTEN] = "listening",
+    [SLOT_ACTION] = "acting" };
 
 static void
 add_author(struct str *out, const struct layer *layer, const struct rule *rule)
@@ -214,13 +217,35 @@ make_sentence(const struct layer *layer, const struct rule *rule)
     } else {
         str_printf(&out, "'%s'", rule->pattern);
     }
-    str_printf(&out, " %s %s by ", verbs[rule->verdict], access_words[rule_slot(rule)]);
+    str_printf(&out, " %s %s by ", verbs[rule->verdict],
+            rule->n_http > 0 ? "requests" : access_words[rule_slot(rule)]);
     add_author(&out, layer, rule);
     if (rule->implied) {
         str_printf(&out, ", as its rule for %s implies",
                 rule->access == ABX_ACCESS_READ ? "writing" : "reading");
     }
     return str_steal(&out, NULL);
+}
+
+/* What a rule about requests says of those that it does not name. */
+static bool
+explain_rest(const struct layer *layer, struct rule *rule)
+{
+    AUTO(str_done) struct str because = { 0 };
+    AUTO(str_done) struct str alternative = { 0 };
+
+    if (rule->n_http == 0 || rule->rest_because != NULL) {
+        return true;
+    }
+    str_printf(&because, "only some requests to '%s' are allowed by ", rule->pattern);
+    add_author(&because, layer, rule);
+    rule->rest_because = rule->reason != NULL ? strdup(rule->reason) : str_steal(&because, NULL);
+    for (uint32_t i = 0; i < rule->n_http && i < REQUESTS_MAX; i++) {
+        str_printf(&alternative, "%s'%s %s'", i == 0 ? "request " : " or ", rule->http[i].methods,
+                rule->http[i].path);
+    }
+    rule->rest_alternative = str_steal(&alternative, NULL);
+    return rule->rest_because != NULL && rule->rest_alternative != NULL;
 }
 
 static bool
@@ -233,7 +258,7 @@ explain_rules(struct layer *layer)
             rule->because =
                     rule->reason != NULL ? strdup(rule->reason) : make_sentence(layer, rule);
         }
-        if (rule->because == NULL) {
+        if (rule->because == NULL || !explain_rest(layer, rule)) {
             return false;
         }
     }
@@ -249,7 +274,8 @@ make_alternative(const struct layer *layer, enum slot slot)
         [SLOT_EXEC] = "run programs below",
         [SLOT_SOCKET] = "connect to",
         [SLOT_CONNECT] = "connect to",
-        [SLOT_LISTEN] = "" };
+        [SLOT_LISTEN] = "",
+        [SLOT_ACTION] = "ask for" };
     AUTO(str_done) struct str out = { 0 };
     unsigned n = 0;
 
@@ -267,7 +293,7 @@ make_alternative(const struct layer *layer, enum slot slot)
 static bool
 explain_defaults(const struct layer *layer, struct index *index)
 {
-    for (enum slot slot = SLOT_READ; slot <= SLOT_LISTEN; slot++) {
+    for (enum slot slot = SLOT_READ; slot <= SLOT_ACTION; slot++) {
         AUTO(str_done) struct str reason = { 0 };
 
         str_printf(&reason, "no rule of the policy '%s' allows %s it",
@@ -281,13 +307,55 @@ explain_defaults(const struct layer *layer, struct index *index)
     return true;
 }
 
+/* ---- what requests count as ---- */
+
+static const struct rule *
+find_action(const struct layer *layer, const char *name)
+{
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+
+        if (rule->kind == ABX_REQUEST_ACTION && strcmp(rule->pattern, name) == 0) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+/* A request is judged as its action is, where that is stricter. */
+static abx_status
+link_actions(struct layer *layer, struct fail *fail)
+{
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        struct rule *rule = vec_at(&layer->rules, struct rule, i);
+
+        for (uint32_t k = 0; k < rule->n_http; k++) {
+            struct http_rule *http = &rule->http[k];
+            const struct rule *action =
+                    http->action == NULL ? NULL : find_action(layer, http->action);
+
+            if (http->action != NULL && action == NULL) {
+                fail_set(fail, ABX_ERR_POLICY, 0, "policy:/actions",
+                        "'%s' names the action '%s', and there is none", http->id, http->action);
+                fail_remedy(fail, "add { \"name\": \"%s\", \"verdict\": ... } to actions",
+                        http->action);
+                return fail->status;
+            }
+            if (action != NULL && verdict_is_stricter(action->verdict, http->verdict)) {
+                http->verdict = action->verdict;
+            }
+        }
+    }
+    return ABX_OK;
+}
+
 /* ---- all of it ---- */
 
 abx_status
 layer_seal(struct layer *layer, const struct host_view *host, struct fail *fail)
 {
     size_t n = layer->rules.count;
-    abx_status r = ABX_OK;
+    abx_status r = link_actions(layer, fail);
 
     for (size_t i = 0; i < n && r == ABX_OK; i++) {
         r = imply_from(layer, i, fail);

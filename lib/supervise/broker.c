@@ -62,6 +62,15 @@ ask(abx_box *box, const struct subject *subject, const struct act *act, const st
     return ABX_VERDICT_DENY;
 }
 
+/* A request comes over a connection about which the broker was asked before. */
+static abx_verdict
+rule_on(abx_box *box, const abx_request *request, struct ruling *ret_ruling)
+{
+    return request->kind == ABX_REQUEST_HTTP ? policy_decide_connected(box->resolved,
+                                                       request->target, request->verb, ret_ruling)
+                                             : policy_decide(box->resolved, request, ret_ruling);
+}
+
 static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
@@ -78,7 +87,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     char why[256];
     struct grounds grounds;
 
-    if (policy_decide(box->resolved, &request, &ruling) == ABX_VERDICT_ALLOW) {
+    if (rule_on(box, &request, &ruling) == ABX_VERDICT_ALLOW) {
         return ABX_VERDICT_ALLOW;
     }
     if (atomic_load(&box->trying)) {

@@ -2,6 +2,7 @@
  * Owns the one-line notation of policies and requests (see the header). */
 #include "policy/notation.h"
 
+#include "policy/http.h"
 #include "policy/layer.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ static const struct {
     { "network", ABX_REQUEST_CONNECT, 0 },
     { "listen", ABX_REQUEST_LISTEN, 0 },
     { "socket", ABX_REQUEST_SOCKET, 0 },
+    { "action", ABX_REQUEST_ACTION, 0 },
 };
 
 static bool
@@ -71,6 +73,33 @@ take_verdict(const char *word, struct note_rule *rule)
     return strcmp(word, "private") == 0;
 }
 
+/* Cuts ` http METHODS PATH [ACTION]` off, as often as it is there. */
+static bool
+take_http(char *text, struct note_rule *rule)
+{
+    char *next = strstr(text, " http ");
+
+    if (next != NULL) {
+        *next = '\0';
+        next += strlen(" http ");
+    }
+    while (next != NULL) {
+        struct note_http *http = &rule->http[rule->n_http];
+        char *entry = next;
+
+        next = strstr(entry, " http ");
+        if (next != NULL) {
+            *next = '\0';
+            next += strlen(" http ");
+        }
+        if (rule->n_http++ == NOTE_HTTP_MAX ||
+                sscanf(entry, "%31s %63s %31s", http->methods, http->path, http->action) < 2) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool
 parse_rule(const char *key, const char *value, struct note *note)
 {
@@ -91,6 +120,9 @@ parse_rule(const char *key, const char *value, struct note *note)
     }
     if (rule->kind == 0 || !take_verdict(word, rule) ||
             !copy_text(rule->pattern, value, strlen(value))) {
+        return false;
+    }
+    if (!take_http(rule->pattern, rule)) {
         return false;
     }
     flag = strstr(rule->pattern, " literal");
@@ -177,6 +209,13 @@ note_parse(const char *text, struct note *ret_note)
     return copy != NULL;
 }
 
+/* "GET https://...": a capital letter first. */
+static bool
+take_method(const char *text, struct note_request *r)
+{
+    return sscanf(text, "%31[A-Z] %255s", r->verb, r->target) == 2;
+}
+
 bool
 note_parse_request(const char *text, struct note_request *ret_request)
 {
@@ -192,6 +231,7 @@ note_parse_request(const char *text, struct note_request *ret_request)
         { "address ", ABX_REQUEST_CONNECT, 0 },
         { "listen ", ABX_REQUEST_LISTEN, 0 },
         { "socket ", ABX_REQUEST_SOCKET, 0 },
+        { "action ", ABX_REQUEST_ACTION, 0 },
     };
     struct note_request *r = ret_request;
     char *by, *of;
@@ -208,6 +248,13 @@ note_parse_request(const char *text, struct note_request *ret_request)
             text += length;
             break;
         }
+    }
+    r->request.target = r->target;
+    if (r->request.kind == 0 && take_method(text, r)) {
+        r->request.kind = ABX_REQUEST_HTTP;
+        r->request.verb = r->verb;
+        r->is_connected = strstr(text, " when connected") != NULL;
+        return true;
     }
     if (r->request.kind == 0 || !copy_text(r->target, text, strlen(text))) {
         return false;
@@ -228,7 +275,6 @@ note_parse_request(const char *text, struct note_request *ret_request)
     } else if (r->request.kind == ABX_REQUEST_CONNECT) {
         take_ports(r->target, &r->request.port, &last);
     }
-    r->request.target = r->target;
     return true;
 }
 
@@ -238,8 +284,34 @@ note_decide(abx_policy *policy, const struct note_request *request, struct rulin
     if (request->name[0] != '\0') {
         policy_decide_address(
                 policy, request->name, request->target, request->request.port, ret_ruling);
+    } else if (request->is_connected) {
+        policy_decide_connected(policy, request->target, request->request.verb, ret_ruling);
     } else {
         policy_decide(policy, &request->request, ret_ruling);
+    }
+}
+
+/* As rules have it; texts are borrowed from the note, methods from `methods`. */
+static void
+fill_http(const struct note_rule *from, struct rule *rule, struct http_rule http[NOTE_HTTP_MAX],
+        char methods[NOTE_HTTP_MAX][32])
+{
+    static char no_id[] = "http";
+
+    rule->http = http;
+    rule->n_http = from->n_http;
+    for (uint32_t i = 0; i < from->n_http; i++) {
+        const struct note_http *of = &from->http[i];
+
+        strcpy(methods[i], of->methods);
+        for (char *at = methods[i]; *at != '\0'; at++) {
+            *at = *at == ',' ? ' ' : *at;
+        }
+        http[i] = (struct http_rule){ .methods = methods[i],
+            .path = (char *)(uintptr_t)of->path,
+            .action = of->action[0] == '\0' ? NULL : (char *)(uintptr_t)of->action,
+            .id = no_id,
+            .verdict = from->verdict };
     }
 }
 
@@ -259,7 +331,8 @@ fill_layer(struct layer *layer, const struct note *note, uint32_t number, struct
     }
     for (size_t i = 0; i < note->n_rules; i++) {
         const struct note_rule *from = &note->rules[i];
-        char pattern[NOTE_TEXT_MAX];
+        char pattern[NOTE_TEXT_MAX], methods[NOTE_HTTP_MAX][32];
+        struct http_rule http[NOTE_HTTP_MAX];
         struct rule rule = { .kind = from->kind,
             .access = from->access,
             .verdict = from->verdict,
@@ -270,6 +343,7 @@ fill_layer(struct layer *layer, const struct note *note, uint32_t number, struct
             .pattern = pattern,
             .id = id };
 
+        fill_http(from, &rule, http, methods);
         memcpy(pattern, from->pattern, sizeof pattern);
         snprintf(id, sizeof id, "rule:%zu", i);
         if (from->layer == number && layer_add_rule(layer, &rule, fail) < 0) {

@@ -2,7 +2,7 @@
  * The second implementation of the one sentence: every rule is looked at, every way a pattern could
  * match is tried, nothing is prepared.  Shares no code with lib/policy but the layout of git
  * directories. */
-#include "policy/notation.h"
+#include "policy/slow.h"
 
 #include "base/mem.h"
 #include "policy/gitdir.h"
@@ -68,22 +68,21 @@ next_component(const char *at)
     return at + strspn(at, "/");
 }
 
-/* Whether all of the pattern is exactly the first n components of the path. */
-static bool
-matches_exactly(const char *p, const char *t, int n)
+bool
+slow_matches(const char *p, const char *t, int n)
 {
     if (*p == '\0') {
         return n == 0;
     }
     if (strcspn(p, "/") == 2 && strncmp(p, "**", 2) == 0) {
-        return matches_exactly(next_component(p), t, n) ||
-               (n > 0 && matches_exactly(p, next_component(t), n - 1));
+        return slow_matches(next_component(p), t, n) ||
+               (n > 0 && slow_matches(p, next_component(t), n - 1));
     }
-    return n > 0 && glob(p, t) && matches_exactly(next_component(p), next_component(t), n - 1);
+    return n > 0 && glob(p, t) && slow_matches(next_component(p), next_component(t), n - 1);
 }
 
-static int
-count_components(const char *path)
+int
+slow_components(const char *path)
 {
     int n = 0;
 
@@ -113,8 +112,8 @@ most_matched(const char *pattern, const char *path)
             break;
         }
     }
-    for (int n = count_components(path); n >= 0; n--) {
-        if (matches_exactly(stripped, path + strspn(path, "/"), n)) {
+    for (int n = slow_components(path); n >= 0; n--) {
+        if (slow_matches(stripped, path + strspn(path, "/"), n)) {
             return n;
         }
     }
@@ -172,8 +171,8 @@ struct candidate {
     abx_verdict verdict;
 };
 
-static int
-strictness(abx_verdict verdict)
+int
+slow_strictness(abx_verdict verdict)
 {
     return verdict == ABX_VERDICT_DENY ? 2 : verdict == ABX_VERDICT_ASK ? 1 : 0;
 }
@@ -190,7 +189,7 @@ compete(struct candidate *best, struct candidate other)
     } else if (other.is_literal != best->is_literal) {
         wins = other.is_literal;
     } else {
-        wins = strictness(other.verdict) > strictness(best->verdict);
+        wins = slow_strictness(other.verdict) > slow_strictness(best->verdict);
     }
     if (wins) {
         *best = other;
@@ -447,25 +446,48 @@ is_closed(const char *address)
     return strncmp(address, "10.", 3) == 0 || strncmp(address, "127.", 4) == 0;
 }
 
+int
+slow_host_matched(const struct note_rule *rule, const char *host, uint32_t port)
+{
+    if (rule->kind != ABX_REQUEST_CONNECT || is_address(rule->pattern) != is_address(host) ||
+            !covers_port(rule, port) ||
+            (is_address(host) && is_closed(host) && !rule->opens_private &&
+                    rule->verdict != ABX_VERDICT_DENY)) {
+        return -1;
+    }
+    return is_address(host) ? address_matched(rule->pattern, host)
+                            : name_matched(rule->pattern, host);
+}
+
+bool
+slow_reads_requests(const struct note *note, uint32_t layer, const char *host, uint32_t port)
+{
+    int most = -1;
+    bool reads = false;
+
+    for (size_t i = 0; i < note->n_rules; i++) {
+        const struct note_rule *rule = &note->rules[i];
+        int matched = rule->layer == layer ? slow_host_matched(rule, host, port) : -1;
+
+        if (matched > most) {
+            most = matched;
+            reads = false;
+        }
+        reads = reads || (matched >= 0 && matched == most && rule->n_http > 0);
+    }
+    return reads;
+}
+
 static void
 compete_hosts(
         const struct note *note, uint32_t layer, const abx_request *request, struct candidate *best)
 {
-    const char *host = request->target;
+    uint32_t port = request->port == 0 ? 443 : request->port;
 
     for (size_t i = 0; i < note->n_rules; i++) {
         const struct note_rule *rule = &note->rules[i];
-        int matched;
+        int matched = rule->layer == layer ? slow_host_matched(rule, request->target, port) : -1;
 
-        if (rule->layer != layer || rule->kind != ABX_REQUEST_CONNECT ||
-                is_address(rule->pattern) != is_address(host) ||
-                !covers_port(rule, request->port == 0 ? 443 : request->port) ||
-                (is_address(host) && is_closed(host) && !rule->opens_private &&
-                        rule->verdict != ABX_VERDICT_DENY)) {
-            continue;
-        }
-        matched = is_address(host) ? address_matched(rule->pattern, host)
-                                   : name_matched(rule->pattern, host);
         if (matched >= 0) {
             compete(best, (struct candidate){ .matched = matched,
                                   .is_explicit = true,
@@ -473,12 +495,15 @@ compete_hosts(
                                   .verdict = rule->verdict });
         }
     }
+    if (slow_reads_requests(note, layer, request->target, port)) {
+        best->verdict = ABX_VERDICT_ALLOW;
+    }
 }
 
 /* ---- layers ---- */
 
-static bool
-has_section(const struct note *note, uint32_t layer, uint32_t kind, uint32_t access)
+bool
+slow_has_section(const struct note *note, uint32_t layer, uint32_t kind, uint32_t access)
 {
     for (size_t i = 0; i < note->n_rules; i++) {
         if (note->rules[i].layer == layer && note->rules[i].kind == kind &&
@@ -512,8 +537,9 @@ slow_path(const struct note *note, uint32_t layer, uint32_t kind, uint32_t acces
     if (best.exists) {
         return (int)best.verdict;
     }
-    return layer + 1 == note->n_layers || has_section(note, layer, kind, access) ? ABX_VERDICT_DENY
-                                                                                 : -1;
+    return layer + 1 == note->n_layers || slow_has_section(note, layer, kind, access)
+                   ? ABX_VERDICT_DENY
+                   : -1;
 }
 
 static int
@@ -535,7 +561,7 @@ slow_connect(const struct note *note, uint32_t layer, const abx_request *request
 {
     struct candidate best = { 0 };
 
-    if (layer + 1 < note->n_layers && !has_section(note, layer, ABX_REQUEST_CONNECT, 0)) {
+    if (layer + 1 < note->n_layers && !slow_has_section(note, layer, ABX_REQUEST_CONNECT, 0)) {
         return -1;
     }
     if (note->layers[layer].network == NETWORK_NONE) {
@@ -558,6 +584,9 @@ slow_layer(const struct note *note, uint32_t layer, uint32_t access, const struc
     if (request->kind == ABX_REQUEST_CONNECT) {
         return slow_connect(note, layer, request, r->name[0] != '\0');
     }
+    if (request->kind == ABX_REQUEST_HTTP) {
+        return slow_http(note, layer, r);
+    }
     if (request->kind == ABX_REQUEST_SOCKET) {
         return slow_path(note, layer, ABX_REQUEST_SOCKET, 0, request);
     }
@@ -577,7 +606,7 @@ slow_decide(const struct note *note, const struct note_request *request)
         for (uint32_t layer = 0; layer < note->n_layers && (asked & access) != 0; layer++) {
             int said = slow_layer(note, layer, access, request);
 
-            if (said >= 0 && strictness((abx_verdict)said) > strictness(verdict)) {
+            if (said >= 0 && slow_strictness((abx_verdict)said) > slow_strictness(verdict)) {
                 verdict = (abx_verdict)said;
             }
         }

@@ -12,7 +12,12 @@ static const char task[] =
         ".env\"]},"
         "\"write\":{\"ask\":[\"${workspace}/published\"]},\"protect\":{\"add\":[\"deploy.yaml\"]},"
         "\"inputs\":[{\"from\":\"~/q3.xlsx\"}]},\"network\":{\"mode\":\"filtered\",\"allow\":["
-        "\"docs.example.com:443\"],\"ask\":[\"*.example.net\"]},\"limits\":{\"wall_ms\":60000},"
+        "\"docs.example.com:443\",{\"host\":\"hr.example.com\",\"http\":[{\"methods\":[\"GET\","
+        "\"HEAD\"],"
+        "\"path\":\"/v1/**\"},{\"methods\":[\"PUT\"],\"path\":\"/v1/*\",\"action\":\"hr.update\"},"
+        "{\"methods\":[\"POST\"],\"path\":\"/pay\",\"action\":\"pay\"}]}],"
+        "\"ask\":[\"*.example.net\"]},\"actions\":[{\"name\":\"hr.update\",\"verdict\":\"ask\"},"
+        "{\"name\":\"pay\",\"verdict\":\"deny\"}],\"limits\":{\"wall_ms\":60000},"
         "\"approvals\":{\"timeout_ms\":30000}}";
 
 static abx_policy *
@@ -62,6 +67,11 @@ static const char *const told[] = {
     "up to 30 seconds",
     "Permission denied",
     "need not be run again",
+    "To hr.example.com only these requests: GET HEAD /v1/**, PUT /v1/* (after a person agreed), "
+    "POST "
+    "/pay (denied)\n",
+    "Actions taken only after a person agreed: hr.update\n",
+    "Actions that may not be taken: pay\n",
 };
 
 START_TEST(the_text_tells_what_counts)

@@ -2,6 +2,7 @@
  * A policy written as JSON and read again is the same policy: same digest, same text. */
 #include <agentbox/agentbox.h>
 
+#include "policy/http.h"
 #include "policy/rules.h"
 #include "unit/main.h"
 
@@ -44,6 +45,16 @@ static const struct trip_case {
             "\"private\":[\"10.0.0.0/8:443\",\"fd00::/8\"],\"host_loopback\":[5432,\"6000-6010\"],"
             "\"listen\":[3000,\"4000-4999\"],\"sockets\":[\"/run/x.sock\",\"@abs\"],\"upstream\":"
             "\"http://proxy:3128\"}}" },
+    { "requests and actions",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"a.com\",{\"host\":"
+            "\"hr.com:8443\",\"id\":\"hr\",\"http\":[{\"methods\":[\"GET\",\"HEAD\"],\"path\":"
+            "\"/v1/**\",\"action\":\"hr.read\"},{\"methods\":[\"*\"],\"path\":\"/a\\\\*b/[x]/"
+            "\"}]}],"
+            "\"ask\":[{\"host\":\"hr.com\",\"http\":[{\"methods\":[\"PUT\"],\"path\":\"/\"}]}]},"
+            "\"actions\":[{\"name\":\"hr.read\",\"verdict\":\"allow\"},{\"name\":\"pay\","
+            "\"verdict\":\"deny\",\"id\":\"p\",\"reason\":\"r\",\"instead\":\"i\"},{\"name\":\"x\","
+            "\"verdict\":\"ask\"}]}" },
+    { "no action at all", "{\"version\":1,\"actions\":[]}" },
     { "empty sections are opinions",
             "{\"version\":1,\"filesystem\":{\"read\":{},\"write\":{},\"exec\":{}},\"network\":{"
             "\"listen\":[],\"sockets\":[],\"allow\":[]}}" },
@@ -80,6 +91,22 @@ parse(const char *json, size_t length, const char *name)
     return policy;
 }
 
+static bool
+same_requests(const struct rule *a, const struct rule *b)
+{
+    for (uint32_t i = 0; i < a->n_http && i < b->n_http; i++) {
+        const struct http_rule *p = &a->http[i], *q = &b->http[i];
+
+        if (strcmp(p->methods, q->methods) != 0 || strcmp(p->path, q->path) != 0 ||
+                strcmp(p->id, q->id) != 0 || p->verdict != q->verdict ||
+                strcmp(p->action == NULL ? "" : p->action, q->action == NULL ? "" : q->action) !=
+                        0) {
+            return false;
+        }
+    }
+    return a->n_http == b->n_http;
+}
+
 /* Rules of the first layer but for what finishing adds, as the compiled policies have them. */
 static void
 expect_equal_rules(abx_policy *a, abx_policy *b, const char *name)
@@ -100,7 +127,7 @@ expect_equal_rules(abx_policy *a, abx_policy *b, const char *name)
                     p->implied == q->implied && p->is_literal == q->is_literal &&
                     p->port_first == q->port_first && p->port_last == q->port_last &&
                     p->opens_private == q->opens_private && strcmp(p->pattern, q->pattern) == 0 &&
-                    strcmp(p->id, q->id) == 0) {
+                    strcmp(p->id, q->id) == 0 && same_requests(p, q)) {
                 found++;
                 break;
             }
@@ -110,7 +137,8 @@ expect_equal_rules(abx_policy *a, abx_policy *b, const char *name)
             x->rules.count);
     ck_assert_msg(x->has_read == y->has_read && x->has_write == y->has_write &&
                           x->has_exec == y->has_exec && x->has_network == y->has_network &&
-                          x->has_listen == y->has_listen && x->has_sockets == y->has_sockets,
+                          x->has_listen == y->has_listen && x->has_sockets == y->has_sockets &&
+                          x->has_actions == y->has_actions,
             "%s: sections", name);
 }
 

@@ -133,17 +133,80 @@ draw_host(char *out, bool is_pattern)
 }
 
 static void
+draw_url_path(char *out, bool is_pattern)
+{
+    static const char *const segments[] = { "a", "b", "ab", "%61", "x;y" };
+    static const char *const odd[] = { "..", "%2e", "..;b", "a%2fb", "", "%25a", "%00" };
+    static const char *const globs[] = { "*", "**", "a*", "[ab]" };
+    uint32_t n = draw(4);
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < n; i++) {
+        strcat(out, "/");
+        strcat(out, is_pattern      ? (draw(3) == 0 ? pick_word(globs, 4) : pick_word(segments, 3))
+                    : draw(12) == 0 ? pick_word(odd, N_ELEMENTS(odd))
+                                    : pick_word(segments, N_ELEMENTS(segments)));
+    }
+    strcat(out, n == 0 || draw(6) == 0 ? "/" : "");
+}
+
+/* What requests a rule for a host is about, if it is. */
+static void
+draw_requests(struct note_rule *rule)
+{
+    static const char *const methods[] = { "GET", "PUT", "GET,PUT", "*" };
+
+    rule->n_http = rule->verdict == ABX_VERDICT_DENY || rule->opens_private || draw(2) == 0
+                           ? 0
+                           : 1 + draw(3);
+    for (uint32_t i = 0; i < rule->n_http; i++) {
+        strcpy(rule->http[i].methods, pick_word(methods, N_ELEMENTS(methods)));
+        draw_url_path(rule->http[i].path, true);
+        strcpy(rule->http[i].action, draw(3) == 0 ? draw(2) == 0 ? "x" : "y" : "");
+    }
+}
+
+/* Actions of some layers; where there are none, no request counts as one. */
+static void
+draw_actions(void)
+{
+    bool has[NOTE_LAYERS_MAX] = { false };
+    size_t n = generated.n_rules;
+
+    for (uint32_t i = 0; i < generated.n_layers; i++) {
+        has[i] = draw(3) == 0;
+        for (int k = 0; k < 2 && has[i]; k++) {
+            struct note_rule *rule = &generated.rules[generated.n_rules++];
+
+            memset(rule, 0, sizeof *rule);
+            rule->layer = i;
+            rule->kind = ABX_REQUEST_ACTION;
+            rule->verdict = draw(3);
+            strcpy(rule->pattern, k == 0 ? "x" : "y");
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < generated.rules[i].n_http; k++) {
+            if (!has[generated.rules[i].layer]) {
+                generated.rules[i].http[k].action[0] = '\0';
+            }
+        }
+    }
+}
+
+static void
 draw_rule(struct note_rule *rule, uint32_t n_layers)
 {
     memset(rule, 0, sizeof *rule);
     rule->layer = draw(n_layers);
     rule->verdict = draw(3);
-    if (draw(5) == 0) {
+    if (draw(3) == 0) {
         rule->kind = ABX_REQUEST_CONNECT;
         rule->opens_private = rule->verdict == ABX_VERDICT_ALLOW && draw(3) == 0;
         rule->port_first = draw(3) == 0 ? 20 : 0;
         rule->port_last = rule->port_first == 0 ? 0 : 90;
         draw_host(rule->pattern, true);
+        draw_requests(rule);
         return;
     }
     rule->kind = ABX_REQUEST_PATH;
@@ -170,6 +233,21 @@ draw_note(void)
     for (size_t i = 0; i < generated.n_rules; i++) {
         draw_rule(&generated.rules[i], generated.n_layers);
     }
+    draw_actions();
+}
+
+static void
+draw_url(struct note_request *r)
+{
+    char host[64], path[128];
+
+    draw_host(host, false);
+    draw_url_path(path, false);
+    r->request.kind = ABX_REQUEST_HTTP;
+    r->is_connected = draw(3) == 0;
+    r->request.verb = draw(2) == 0 ? "GET" : "PUT";
+    snprintf(r->target, sizeof r->target, "%s://%s%s%s%s", draw(3) == 0 ? "http" : "https", host,
+            draw(6) == 0 ? ":22" : "", path, draw(6) == 0 ? "?a=../b" : "");
 }
 
 static void
@@ -180,6 +258,10 @@ draw_request(struct note_request *r)
     memset(r, 0, sizeof *r);
     r->request.size = sizeof r->request;
     r->request.target = r->target;
+    if (draw(4) == 0) {
+        draw_url(r);
+        return;
+    }
     if (draw(6) == 0) {
         r->request.kind = ABX_REQUEST_CONNECT;
         r->request.port = draw(2) == 0 ? 443 : 22;
@@ -203,6 +285,10 @@ show_note(void)
 
         printf("layer %u kind %u access %u %s '%s'%s\n", rule->layer, rule->kind, rule->access,
                 verdict_names[rule->verdict], rule->pattern, rule->is_literal ? " literal" : "");
+        for (uint32_t k = 0; k < rule->n_http; k++) {
+            printf("    http %s %s %s\n", rule->http[k].methods, rule->http[k].path,
+                    rule->http[k].action);
+        }
     }
     for (uint32_t i = 0; i < generated.n_layers; i++) {
         printf("layer %u git %d protect %s\n", i, generated.layers[i].is_git_protected,
@@ -235,9 +321,9 @@ START_TEST(two_implementations_agree_on_generated_policies_and_requests)
                 show_note();
             }
             ck_assert_msg(ruling.verdict == slow,
-                    "kind %u access %u %s by %s port %u: %s, slowly %s", r.request.kind,
+                    "kind %u access %u %s by %s port %u: %s (%s), slowly %s", r.request.kind,
                     r.request.access, r.target, r.request.verb == NULL ? "-" : r.request.verb,
-                    r.request.port, verdict_names[ruling.verdict], verdict_names[slow]);
+                    r.request.port, verdict_names[ruling.verdict], ruling.id, verdict_names[slow]);
         }
     }
 }
@@ -378,6 +464,60 @@ START_TEST(evaluate_reads_and_writes_as_much_as_the_caller_knows)
 }
 END_TEST
 
+START_TEST(what_requests_leave_out_is_denied_with_what_they_name)
+{
+    AUTO(abx_policy_unrefp)
+    abx_policy *policy = policy_of("network: filtered; network.allow: hr.com http GET,HEAD /v1/** "
+                                   "http PUT /v1/*");
+    struct ruling ruling = ruling_of(policy, "DELETE https://hr.com/v1/7");
+
+    ck_assert_uint_eq(ruling.verdict, ABX_VERDICT_DENY);
+    ck_assert_str_eq(ruling.id, "rule:0");
+    ck_assert_str_eq(
+            ruling.reason, "only some requests to 'hr.com' are allowed by the policy 'task'");
+    ck_assert_str_eq(ruling.alternative, "request 'GET HEAD /v1/**' or 'PUT /v1/*'");
+    ck_assert(!ruling.from_default);
+    ruling = ruling_of(policy, "GET https://hr.com/v1//7");
+    ck_assert_str_eq(ruling.id, "network:path");
+    ck_assert_str_eq(ruling.reason, "the path has an empty segment");
+    ck_assert(policy_reads_http(policy, "HR.com", 443));
+    ck_assert(!policy_reads_http(policy, "hr.com", 22));
+    ck_assert(!policy_reads_http(policy, "other.com", 443));
+}
+END_TEST
+
+START_TEST(a_request_is_denied_with_the_reason_of_its_action)
+{
+    AUTO(abx_policy_unrefp)
+    abx_policy *policy = policy_of("action.ask: pay OVER network: filtered; network.allow: hr.com "
+                                   "http POST /pay pay; action.allow: pay");
+    struct ruling ruling = ruling_of(policy, "POST https://hr.com/pay");
+
+    ck_assert_uint_eq(ruling.verdict, ABX_VERDICT_ASK);
+    ck_assert_str_eq(ruling.source, "user");
+    ck_assert_str_eq(ruling.reason, "'pay' needs an approval for acting by the policy 'user'");
+}
+END_TEST
+
+START_TEST(explain_tells_requests_apart)
+{
+    AUTO(abx_policy_unrefp)
+    abx_policy *policy =
+            policy_of("network: filtered; network.allow: hr.com http GET /v1/** http GET "
+                      "/v1/a; network.ask: hr.com; network.allow: *.com");
+    abx_request request = { sizeof request, ABX_REQUEST_HTTP, 0, 0, "https://hr.com/v1/a", "GET" };
+    AUTO(freep) char *json = NULL;
+    size_t length = 0;
+
+    ck_assert_int_eq(abx_policy_explain(policy, &request, &json, &length), ABX_OK);
+    ck_assert_ptr_nonnull(strstr(json, "{\"verdict\":\"allow\",\"rule\":\"http\""));
+    ck_assert_ptr_nonnull(strstr(json, "\"methods\":\"GET\",\"path\":\"/v1/a\""));
+    ck_assert_ptr_nonnull(strstr(json, "\"id\":\"rule:1\",\"source\":\"task\",\"pattern\":"
+                                       "\"hr.com\",\"verdict\":\"ask\""));
+    ck_assert_ptr_nonnull(strstr(json, "another rule matched more of the name"));
+}
+END_TEST
+
 START_TEST(explain_names_every_rule_that_matched_and_why_it_lost)
 {
     AUTO(abx_policy_unrefp)
@@ -447,6 +587,9 @@ make_suite(void)
     tcase_add_test(tcase, gits_configuration_is_denied_by_content);
     tcase_add_loop_test(tcase, a_request_that_is_none_is_refused, 0, N_ELEMENTS(bad_requests));
     tcase_add_test(tcase, evaluate_reads_and_writes_as_much_as_the_caller_knows);
+    tcase_add_test(tcase, what_requests_leave_out_is_denied_with_what_they_name);
+    tcase_add_test(tcase, a_request_is_denied_with_the_reason_of_its_action);
+    tcase_add_test(tcase, explain_tells_requests_apart);
     tcase_add_test(tcase, explain_names_every_rule_that_matched_and_why_it_lost);
     tcase_add_test(tcase, an_intersection_is_never_wider_than_either);
     suite_add_tcase(suite, tcase);

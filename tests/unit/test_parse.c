@@ -239,6 +239,59 @@ static const struct bad_case {
     { "no layer", "{\"version\":1,\"layers\":[]}", "policy:/layers", "1 to 16 layers", "" },
     { "layers beside rules", "{\"version\":1,\"layers\":[{}],\"limits\":{}}", "policy:/limits",
             "unknown key 'limits'", "" },
+    { "a method in small letters",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"get\"],\"path\":\"/v1/**\"}]}]}}",
+            "policy:/network/allow/0/http/0/methods/0", "'get' is no method", "" },
+    { "no method",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[],\"path\":\"/v1/**\"}]}]}}",
+            "policy:/network/allow/0/http/0/methods", "the list is empty", "" },
+    { "requests without a path",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"]}]}]}}",
+            "policy:/network/allow/0/http/0", "the key 'path' is missing", "" },
+    { "requests without rules",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[]}]}}",
+            "policy:/network/allow/0/http", "the list is empty", "" },
+    { "a path with a query",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/v1?x=1\"}]}]}}",
+            "policy:/network/allow/0/http/0/path", "has a '?'", "the query is not matched" },
+    { "a path that is encoded",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/a%20b\"}]}]}}",
+            "policy:/network/allow/0/http/0/path", "has a '?', '#' or '%'", "as they are" },
+    { "a path that goes up",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/a/../b\"}]}]}}",
+            "policy:/network/allow/0/http/0/path", "as a component", "" },
+    { "an empty segment",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/a//b\"}]}]}}",
+            "policy:/network/allow/0/http/0/path", "no empty segment", "" },
+    { "an action that is none",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/a\",\"action\":\"hr read\"}]}]}}",
+            "policy:/network/allow/0/http/0/action", "is no name", "" },
+    { "requests of a deny",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"deny\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/a\"}]}]}}",
+            "policy:/network/deny/0/http", "unknown key 'http'", "" },
+    { "an action that is not there",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
+            "\"http\":[{\"methods\":[\"GET\"],\"path\":\"/a\",\"action\":\"hr.read\"}]}]}}",
+            "policy:/actions", NULL, "add { \"name\": \"hr.read\"" },
+    { "an action twice",
+            "{\"version\":1,\"actions\":[{\"name\":\"a\",\"verdict\":\"ask\"},{\"name\":\"a\","
+            "\"verdict\":\"deny\"}]}",
+            "policy:/actions/1", "the action 'a' is there already", "" },
+    { "requests in the host's network",
+            "{\"version\":1,\"network\":{\"mode\":\"host\",\"allow\":[{\"host\":\"x.com\",\"http\":"
+            "[{\"methods\":[\"GET\"],\"path\":\"/"
+            "a\"}]}]},\"weaken\":[{\"what\":\"host-network\",\"reason\":\"x\"}]}",
+            "policy:/network/mode", NULL, "'filtered'" },
     { "strict: two rules for one thing",
             "{\"version\":1,\"strict\":true,\"filesystem\":{\"read\":{\"deny\":[\"/"
             "a\"],\"allow\":[\"/a/"
@@ -272,21 +325,6 @@ static const struct later_case {
     const char *name, *json, *step;
     abx_status status;
 } later_cases[] = {
-    { "HTTP rules",
-            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
-            "\"http\":[{"
-            "\"methods\":[\"GET\"],\"path\":\"/v1/**\",\"action\":\"hr.read\"}]}]}}",
-            "policy:/network/allow/0/http", ABX_ERR_UNSUPPORTED },
-    { "HTTP rules with a wrong method",
-            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
-            "\"http\":[{"
-            "\"methods\":[\"get\"],\"path\":\"/v1/**\"}]}]}}",
-            "policy:/network/allow/0/http/0/methods/0", ABX_ERR_POLICY },
-    { "HTTP rules without a path",
-            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"x.com\","
-            "\"http\":[{"
-            "\"methods\":[\"GET\"]}]}]}}",
-            "policy:/network/allow/0/http/0", ABX_ERR_POLICY },
     { "credentials",
             "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"env\":\"T\",\"hosts\":[\"x.com\"],"
             "\"as\":"
@@ -301,15 +339,15 @@ static const struct later_case {
             "true,\"scope\":[\"once\"],\"limits\":{\"per_box\":2},\"arguments\":{\"amount\":{"
             "\"type\":"
             "\"integer\",\"maximum\":5}}}]}",
-            "policy:/actions", ABX_ERR_UNSUPPORTED },
+            "policy:/actions/0/approvers", ABX_ERR_UNSUPPORTED },
     { "actions with an unknown type",
             "{\"version\":1,\"actions\":[{\"name\":\"pay\",\"verdict\":\"ask\",\"arguments\":{"
             "\"amount\":{"
             "\"type\":\"float\"}}}]}",
             "policy:/actions/0/arguments/amount/type", ABX_ERR_POLICY },
     { "a mistake behind what is not enforced",
-            "{\"version\":1,\"actions\":[{\"name\":\"a\",\"verdict\":\"ask\"}],\"limits\":{"
-            "\"memroy\":1}}",
+            "{\"version\":1,\"actions\":[{\"name\":\"a\",\"verdict\":\"ask\",\"step_up\":true}],"
+            "\"limits\":{\"memroy\":1}}",
             "policy:/limits/memroy", ABX_ERR_POLICY },
     { "empty lists of both are nothing to enforce",
             "{\"version\":1,\"credentials\":[],\"actions\":[]}", NULL, ABX_OK },

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/policy: URLs in their one spelling, and what a rule about requests matches. */
+#ifndef ABX_POLICY_HTTP_H
+#define ABX_POLICY_HTTP_H
+
+#include "policy/hostname.h"
+#include "policy/match.h"
+
+#include <agentbox/agentbox.h>
+
+#define METHOD_MAX 32u
+
+/* A request's URL, taken apart.  The query is not kept: rules do not see it. */
+struct http_url {
+    struct host_pattern host;
+    uint32_t port;
+    bool ends_in_slash; /* and is not "/"; `split` is without it */
+    struct path_split split; /* of `path` */
+    char path[PATH_LENGTH_MAX + 2]; /* decoded */
+    const char *bad_path; /* why two programs could understand the path differently; NULL: it is
+                             plain, and only then path and split are there */
+};
+
+/* http or https, no user, no fragment.  False: it is no URL that a request could have. */
+bool http_url_parse(const char *url, struct http_url *ret_url);
+bool http_method_is_valid(const char *method);
+
+/* One of a host entry's `http`. */
+struct http_rule {
+    char *methods; /* "GET HEAD", or "*" */
+    char *path; /* the pattern as it is written */
+    char *action; /* or NULL */
+    char *id;
+    abx_verdict verdict; /* the entry's, or its action's if that is stricter */
+    bool is_literal, ends_in_slash;
+    bool is_open; /* ends in a "**" component */
+    struct path_pattern *pattern;
+};
+
+/* Copies the texts of `from` (pattern apart, which is compiled).  Fails with status POLICY. */
+abx_status http_rule_copy(
+        const struct http_rule *from, struct http_rule *ret_rule, struct fail *fail);
+void http_rule_done(struct http_rule *rule);
+/* How much of the URL's path the rule matched, at least 1 (the longest way; a "**" at the end
+ * counts as what stands before it), or -1: other path or method. */
+int http_rule_match(const struct http_rule *rule, const char *method, const struct http_url *url);
+
+#endif
