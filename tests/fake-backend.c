@@ -24,6 +24,7 @@ struct fake_command {
 struct boundary {
     struct loop *loop;
     const struct broker *broker;
+    const struct gateway *gateway;
     struct fake_command commands[64];
     size_t n_commands;
 };
@@ -112,6 +113,7 @@ open_boundary(const struct box_setup *setup, struct boundary **ret_boundary, str
     }
     boundary->loop = setup->loop;
     boundary->broker = setup->broker;
+    boundary->gateway = setup->gateway;
     open_boundaries++;
     *ret_boundary = boundary;
     return ABX_OK;
@@ -385,7 +387,13 @@ fake_answer_to(uint64_t ticket)
 static const char *
 proxy(struct boundary *b)
 {
-    return NULL;
+    return b->gateway == NULL ? NULL : "http://proxy.test:3128";
+}
+
+const struct gateway *
+fake_gateway(void)
+{
+    return boundary->gateway;
 }
 
 static char *

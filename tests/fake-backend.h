@@ -28,6 +28,9 @@ void fake_write(uint64_t command, int stream, const char *data, size_t length);
 void fake_exit(uint64_t command, uint32_t reason, int32_t code, bool keeps_output);
 void fake_end(void); /* init dies */
 
+/* What the open box got. */
+const struct gateway *fake_gateway(void);
+
 /* What the backend was told last for this ticket: -1 nothing yet, else a verdict. */
 int fake_answer_to(uint64_t ticket);
 /* The environment and directory of a command, "NAME=value\n..." */

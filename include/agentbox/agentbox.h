@@ -215,8 +215,8 @@ ABX_API uint64_t abx_box_get_id(abx_box *box);
 /* JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both
  * spellings, digest of the policy. */
 ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
-/* A grant adds exactly one request for a while: a path and one access.  A target that ends in a
- * slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
+/* A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a
+ * host and a port.  A path that ends in a slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
  * unlimited.  It lifts what the policy asks about or has no rule for, never what a rule denies:
  * that is ABX_ERR_DENIED, and below a target with two stars it stays denied.  Given and taken back,
  * it is a NOTICE of layer APPROVAL with the rule "grant:N". */

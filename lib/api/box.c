@@ -40,9 +40,16 @@ abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length)
 static abx_status
 check_pattern(const abx_request *pattern, struct fail *fail)
 {
+    if (pattern->kind == ABX_REQUEST_CONNECT) {
+        return pattern->target == NULL || pattern->access != 0 || pattern->port == 0 ||
+                               pattern->port > 65535
+                       ? fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
+                                 "a connection has a host and a port, and no access")
+                       : ABX_OK;
+    }
     if (pattern->kind != ABX_REQUEST_PATH) {
-        return fail_set(
-                fail, ABX_ERR_UNSUPPORTED, 0, "grant:kind", "this version grants paths only");
+        return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "grant:kind",
+                "this version grants paths and connections only");
     }
     if (pattern->access != ABX_ACCESS_READ && pattern->access != ABX_ACCESS_WRITE &&
             pattern->access != ABX_ACCESS_EXEC) {

@@ -34,7 +34,7 @@ struct act {
                     else can write to; else -1 */
     bool *judged; /* set to true where the content decides; or NULL */
     bool quiet; /* only the verdict: no event, and no question (no ticket) where it is ASK */
-    struct refusal *refusal; /* written where it is denied; or NULL */
+    struct refusal *refusal; /* written where it is denied, or would be by an answer; or NULL */
 };
 
 struct exit_status {

@@ -4,6 +4,7 @@
  * no thread, only an entry here. */
 #include "supervise/approvals.h"
 
+#include "egress/egress.h"
 #include "supervise/telling.h"
 
 #include "base/mem.h"
@@ -134,6 +135,10 @@ end(abx_box *box, struct approval *approval, abx_verdict verdict, const char *me
                 approval->waiters == 0 ? 1 : approval->waiters);
     }
     box->context->backend->answer(box->boundary, approval->ticket, verdict);
+    if (box->egress != NULL) { /* the question was of one of them, or of both */
+        egress_answer(box->egress, approval->ticket, verdict,
+                verdict == ABX_VERDICT_ALLOW ? NULL : message);
+    }
     approval_free(approval);
 }
 

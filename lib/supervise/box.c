@@ -4,10 +4,12 @@
  * the host. */
 #include "supervise/box.h"
 
+#include "egress/egress.h"
 #include "supervise/approvals.h"
 #include "supervise/canary.h"
 #include "supervise/capture.h"
 #include "supervise/telling.h"
+#include "supervise/way_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,6 +118,10 @@ build(abx_box *box, struct fail *fail)
                 box->resolved, backend->host, &box->context->capabilities, &box->plan, fail);
     }
     if (r == ABX_OK) {
+        r = way_out_open(box, fail);
+    }
+    if (r == ABX_OK) {
+        setup.gateway = box->egress == NULL ? NULL : egress_gateway(box->egress);
         r = backend->open(&setup, &box->boundary, fail);
     }
     error = trouble(backend->host);
@@ -239,6 +245,7 @@ box_unref(abx_box *box)
         box->context->backend->close(box->boundary);
     }
     loop_call(box->context->loop, take_down, box);
+    egress_close(box->egress);
     box_free(box);
 }
 

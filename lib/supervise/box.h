@@ -18,6 +18,7 @@ struct abx_box {
     abx_policy *resolved; /* as it stands on this host */
     struct plan plan;
     struct broker broker;
+    struct egress_box *egress; /* NULL: it has no way out */
     struct boundary *boundary;
     char *canary; /* its results as a JSON array */
     atomic_bool trying; /* the canary is: denials are no events */

@@ -8,12 +8,17 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Whether a grant may lift this: what is asked about, and what no layer has a rule for. */
+/* Whether a grant may lift this: what is asked about, and what no layer has a rule for.  A box
+ * without a way out gets none by a grant. */
 static bool
-is_liftable(abx_box *box, const struct ruling *ruling)
+is_liftable(abx_box *box, uint32_t request, const struct ruling *ruling)
 {
+    if (request == ABX_REQUEST_CONNECT && box->plan.network == NETWORK_NONE) {
+        return false;
+    }
     return ruling->verdict == ABX_VERDICT_ASK ||
            (ruling->from_default && !ruling->by_content &&
                    ruling->layer + 1 >= policy_layer_count(box->resolved));
@@ -30,6 +35,18 @@ is_granted(abx_box *box, const abx_request *request, uint64_t command)
     return granted;
 }
 
+/* For a program that can be told in its own protocol. */
+static void
+write_refusal(struct refusal *refusal, const struct grounds *grounds)
+{
+    if (refusal != NULL) {
+        *refusal = (struct refusal){ 0 };
+        snprintf(refusal->rule, sizeof refusal->rule, "%s", grounds->rule);
+        snprintf(refusal->reason, sizeof refusal->reason, "%s", grounds->reason);
+        snprintf(refusal->alternative, sizeof refusal->alternative, "%s", grounds->alternative);
+    }
+}
+
 static abx_verdict
 deny(abx_box *box, const struct subject *subject, const struct act *act,
         const struct grounds *grounds)
@@ -37,6 +54,7 @@ deny(abx_box *box, const struct subject *subject, const struct act *act,
     AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
 
     tell(box, process, ABX_EVENT_DENIAL, subject, act, grounds, 1);
+    write_refusal(act->refusal, grounds);
     return ABX_VERDICT_DENY;
 }
 
@@ -56,10 +74,11 @@ ask(abx_box *box, const struct subject *subject, const struct act *act, const st
     };
 
     if (approvals_ask(box, process, subject, act, ruling, ret_ticket, reason, sizeof reason)) {
+        grounds.reason = ruling->reason;
+        write_refusal(act->refusal, &grounds);
         return ABX_VERDICT_ASK;
     }
-    tell(box, process, ABX_EVENT_DENIAL, subject, act, &grounds, 1);
-    return ABX_VERDICT_DENY;
+    return deny(box, subject, act, &grounds);
 }
 
 /* A request comes over a connection about which the broker was asked before. */
@@ -94,7 +113,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         return ABX_VERDICT_DENY;
     }
     grounds = (struct grounds){
-        .retry = is_liftable(box, &ruling) ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
+        .retry = is_liftable(box, act->request, &ruling) ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
         .rule = ruling.id,
         .source = ruling.source,
         .reason = ruling.reason,
@@ -110,7 +129,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         }
         grounds.reason = why;
     }
-    if (is_liftable(box, &ruling) && is_granted(box, &request, subject->command)) {
+    if (is_liftable(box, act->request, &ruling) && is_granted(box, &request, subject->command)) {
         return ABX_VERDICT_ALLOW;
     }
     if (act->quiet) {
@@ -178,49 +197,97 @@ broker_init(struct broker *broker, abx_box *box)
     };
 }
 
+/* ---- grants ---- */
+
+/* The one spelling in which the target of a grant is compared: a real path, or a host. */
+static abx_status
+grant_spell(abx_box *box, const abx_request *pattern, struct grant *grant, struct fail *fail)
+{
+    const struct host_view *host = box->context->backend->host;
+    char name[POLICY_HOST_SIZE];
+
+    if (pattern->kind == ABX_REQUEST_CONNECT) {
+        if (!policy_host_spelling(pattern->target, name)) {
+            return fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
+                    "the target is not one host name or address");
+        }
+        grant->target = strdup(name);
+    } else {
+        AUTO(freep) char *spelled = grant_target(pattern->target, &grant->below);
+
+        if (spelled == NULL) {
+            return fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
+                    "the target is not an absolute path without '.' and '..'");
+        }
+        grant->target = host->real_path(host->data, spelled);
+    }
+    return grant->target == NULL ? fail_nomem(fail) : ABX_OK;
+}
+
+static abx_status
+check_liftable(
+        abx_box *box, const abx_request *pattern, const struct grant *grant, struct fail *fail)
+{
+    abx_request request = *pattern;
+    struct ruling ruling;
+
+    request.target = grant->target;
+    if (!grant->below && policy_decide(box->resolved, &request, &ruling) != ABX_VERDICT_ALLOW &&
+            !is_liftable(box, request.kind, &ruling)) {
+        fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
+                "rule '%.200s' denies it, and no grant lifts a rule", ruling.id);
+        if (request.kind == ABX_REQUEST_CONNECT && box->plan.network == NETWORK_NONE) {
+            fail_remedy(fail, "open the box with the network mode \"filtered\"");
+        }
+        return ABX_ERR_DENIED;
+    }
+    return ABX_OK;
+}
+
+/* Takes the grant on success. */
+static abx_status
+add_grant(abx_box *box, const struct grant *grant, struct fail *fail)
+{
+    bool added;
+
+    pthread_mutex_lock(&box->lock);
+    added = grants_add(&box->grants, grant);
+    if (added) {
+        tell_grant(box, grant, "grant", "the host gave a grant");
+    }
+    pthread_mutex_unlock(&box->lock);
+    return added ? ABX_OK : fail_nomem(fail);
+}
+
 abx_status
 box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses,
         const char *approver, uint64_t *ret_grant, struct fail *fail)
 {
-    const struct host_view *host = box->context->backend->host;
-    struct grant grant = { .request = pattern->kind, .access = pattern->access };
-    abx_request request = *pattern;
-    AUTO(freep) char *spelled = grant_target(pattern->target, &grant.below);
-    AUTO(freep) char *real = spelled == NULL ? NULL : host->real_path(host->data, spelled);
-    AUTO(freep) char *name = approver == NULL ? NULL : strdup(approver);
-    struct ruling ruling;
-    bool added;
+    struct grant grant = {
+        .request = pattern->kind,
+        .access = pattern->access,
+        .port = pattern->port,
+        .approver = approver == NULL ? NULL : strdup(approver),
+        .expires_ms = expires_ms,
+        .expires_ns = grant_deadline(expires_ms),
+        .uses = uses,
+    };
+    abx_status r = approver != NULL && grant.approver == NULL ? fail_nomem(fail) : ABX_OK;
 
-    if (spelled == NULL) {
-        return fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
-                "the target is not an absolute path without '.' and '..'");
+    if (r == ABX_OK) {
+        r = grant_spell(box, pattern, &grant, fail);
     }
-    if (real == NULL || (approver != NULL && name == NULL)) {
-        return fail_nomem(fail);
+    if (r == ABX_OK) {
+        r = check_liftable(box, pattern, &grant, fail);
     }
-    request.target = real;
-    if (!grant.below && policy_decide(box->resolved, &request, &ruling) != ABX_VERDICT_ALLOW &&
-            !is_liftable(box, &ruling)) {
-        return fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
-                "rule '%.200s' denies it, and no grant lifts a rule", ruling.id);
+    if (r == ABX_OK) {
+        grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
+        r = add_grant(box, &grant, fail);
     }
-    grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
-    grant.target = real;
-    grant.approver = name;
-    grant.expires_ms = expires_ms;
-    grant.expires_ns = grant_deadline(expires_ms);
-    grant.uses = uses;
-    pthread_mutex_lock(&box->lock);
-    added = grants_add(&box->grants, &grant);
-    if (added) {
-        tell_grant(box, &grant, "grant", "the host gave a grant");
+    if (r < 0) {
+        grant_done(&grant);
+        return r;
     }
-    pthread_mutex_unlock(&box->lock);
-    if (!added) {
-        return fail_nomem(fail);
-    }
-    real = NULL;
-    name = NULL;
     *ret_grant = grant.id;
     return ABX_OK;
 }

@@ -3,6 +3,7 @@
  * last reference.  Every box holds a reference, so the thread never drops the last one itself. */
 #include "supervise/context.h"
 
+#include "egress/egress.h"
 #include "supervise/canary.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ context_unref(abx_context *context)
             atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    egress_free(context->egress);
     if (context->loop != NULL) {
         loop_stop(context->loop);
         pthread_join(context->thread, NULL);

@@ -23,6 +23,7 @@ struct abx_context {
     bool probed;
     struct capabilities capabilities;
     struct loop *loop; /* NULL before the first box */
+    struct egress *egress; /* NULL before the first box with a way out */
     pthread_t thread;
     pthread_mutex_t lock; /* guards all below */
     struct vec boxes; /* abx_box *, borrowed: a box that closes removes itself */

@@ -62,10 +62,13 @@ join(const char *name, const char *value)
 }
 
 static bool
-put_policy(struct vec *list, const struct policy_settings *settings)
+put_policy(struct vec *list, const struct policy_settings *settings, const char *const *defaults)
 {
     bool ok = put(list, join("PATH", PATH_DEFAULT));
 
+    for (; ok && *defaults != NULL; defaults++) {
+        ok = put(list, strdup(*defaults));
+    }
     if (settings->home != NULL) {
         ok = ok && put(list, join("HOME", settings->home));
     }
@@ -124,11 +127,11 @@ environment_free(char **environment)
 }
 
 abx_status
-environment_make(const struct policy_settings *settings, const char *const *extra,
-        char ***ret_environment, struct fail *fail)
+environment_make(const struct policy_settings *settings, const char *const *defaults,
+        const char *const *extra, char ***ret_environment, struct fail *fail)
 {
     struct vec list = VEC(char *);
-    abx_status r = put_policy(&list, settings) ? ABX_OK : fail_nomem(fail);
+    abx_status r = put_policy(&list, settings, defaults) ? ABX_OK : fail_nomem(fail);
 
     if (r == ABX_OK) {
         r = put_extra(&list, settings, extra, fail);

@@ -120,7 +120,10 @@ add_what(struct str *out, const abx_process *process, size_t i, uint64_t *times)
     if (port != 0) {
         str_printf(out, " port %" PRId64, port);
     }
-    add_quoted(out, " (asked for as ", event_text(event, ABX_FIELD_ASKED));
+    add_quoted(out,
+            event_number(event, ABX_FIELD_REQUEST) == ABX_REQUEST_CONNECT ? " (which is at "
+                                                                          : " (asked for as ",
+            event_text(event, ABX_FIELD_ASKED));
     str_add(out, event_text(event, ABX_FIELD_ASKED) == NULL ? "" : ")");
     add_targets(out, process, i, times);
     add_quoted(out, " by ", event_text(event, ABX_FIELD_PROGRAM));

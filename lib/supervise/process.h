@@ -56,10 +56,10 @@ void process_abandon(abx_process *process);
 abx_status process_explain(
         abx_process *process, const char *format, char **ret_text, size_t *ret_length);
 
-/* environment.c: the whole environment of a command, NULL-terminated.  Caller frees with
- * environment_free. */
-abx_status environment_make(const struct policy_settings *settings, const char *const *extra,
-        char ***ret_environment, struct fail *fail);
+/* environment.c: the whole environment of a command, NULL-terminated: `defaults`, over these the
+ * policy's, over these `extra`.  Caller frees with environment_free. */
+abx_status environment_make(const struct policy_settings *settings, const char *const *defaults,
+        const char *const *extra, char ***ret_environment, struct fail *fail);
 void environment_free(char **environment);
 
 #endif

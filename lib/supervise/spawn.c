@@ -5,6 +5,7 @@
 
 #include "supervise/capture.h"
 #include "supervise/streams.h"
+#include "supervise/way_out.h"
 
 #include <stdlib.h>
 
@@ -142,6 +143,21 @@ started(abx_box *box, abx_process *process, struct streams *streams)
     }
 }
 
+static abx_status
+make_environment(abx_box *box, const char *const *extra, char ***ret_environment, struct fail *fail)
+{
+    char **defaults = way_out_environment(box);
+    abx_status r;
+
+    if (defaults == NULL) {
+        return fail_nomem(fail);
+    }
+    r = environment_make(policy_get_settings(box->resolved), (const char *const *)defaults, extra,
+            ret_environment, fail);
+    environment_free(defaults);
+    return r;
+}
+
 abx_status
 process_spawn(abx_box *box, const char *const *argv, const abx_spawn_options *options,
         abx_process **ret_process, struct fail *fail)
@@ -167,7 +183,7 @@ process_spawn(abx_box *box, const char *const *argv, const abx_spawn_options *op
     command.cwd = options->cwd != NULL          ? options->cwd
                   : settings->workspace != NULL ? settings->workspace
                                                 : "/";
-    r = environment_make(settings, options->env, &environment, fail);
+    r = make_environment(box, options->env, &environment, fail);
     if (r < 0) {
         return r;
     }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opens the egress for a box.  Programs need no proxy variables, since every connect arrives at the
+ * egress; they are for those that insist on a proxy, or ask about names in no other way. */
+#include "supervise/way_out.h"
+
+#include "supervise/process.h"
+
+#include "egress/egress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWN_LOOPBACK "localhost,127.0.0.1,127.0.0.0/8,::1"
+
+static abx_status
+start_locked(abx_context *context, struct fail *fail)
+{
+    return context->egress != NULL ? ABX_OK : egress_new(&context->egress, fail);
+}
+
+abx_status
+way_out_open(abx_box *box, struct fail *fail)
+{
+    static const char *const no_environment[] = { NULL };
+    abx_context *context = box->context;
+    struct egress_setup setup = {
+        .policy = box->resolved,
+        .broker = &box->broker,
+        .environment = no_environment,
+        .backend = context->backend->name,
+    };
+    abx_status r;
+
+    if (box->plan.network != NETWORK_FILTERED) {
+        return ABX_OK;
+    }
+    pthread_mutex_lock(&context->starting);
+    r = start_locked(context, fail);
+    pthread_mutex_unlock(&context->starting);
+    return r < 0 ? r : egress_open(context->egress, &setup, &box->egress, fail);
+}
+
+char **
+way_out_environment(abx_box *box)
+{
+    static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+        "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy" };
+    const char *proxy = box->egress == NULL ? NULL : box->context->backend->proxy(box->boundary);
+    char **list = calloc(N_ELEMENTS(names) + 1, sizeof *list);
+
+    for (size_t i = 0; list != NULL && proxy != NULL && i < N_ELEMENTS(names); i++) {
+        bool is_exception = strncasecmp(names[i], "no_", 3) == 0;
+
+        if (asprintf(&list[i], "%s=%s", names[i], is_exception ? OWN_LOOPBACK : proxy) < 0) {
+            list[i] = NULL;
+            environment_free(list);
+            return NULL;
+        }
+    }
+    return list;
+}

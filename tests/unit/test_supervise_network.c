@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The supervisor and the way out of a box: what the backend and commands get of it, words for a
+ * program that is refused, and grants of hosts. */
+#include "supervise/approvals.h"
+
+#include "backend/gateway.h"
+#include "fake-backend.h"
+#include "unit/main.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define FILTERED                                                                                   \
+    "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}},\"network\":{"                   \
+    "\"mode\":\"filtered\",\"allow\":[\"yes.test\"],\"ask\":[\"maybe.test\"],"                     \
+    "\"deny\":[{\"host\":\"no.test\",\"reason\":\"it is the test's\",\"instead\":\"use yes\"}]}}"
+#define SETTING_ITS_OWN                                                                            \
+    "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}},"                                \
+    "\"network\":{\"mode\":\"filtered\"},"                                                         \
+    "\"environment\":{\"set\":{\"HTTPS_PROXY\":\"http://own:1\",\"NO_PROXY\":\"\"}}}"
+#define OFFLINE "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}}}"
+
+static abx_context *context;
+static abx_box *box;
+static abx_process *process;
+
+static void
+open_with(const char *json)
+{
+    static const char *const argv[] = { "/bin/true", NULL };
+    abx_spawn_options options = { .size = sizeof options };
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    struct fail fail = { 0 };
+
+    ck_assert_msg(abx_policy_from_json(json, strlen(json), &policy, &error) == ABX_OK, "%s",
+            abx_error_get_message(error));
+    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
+    ck_assert_msg(box_open(context, policy, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
+    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
+    abx_policy_unref(policy);
+}
+
+static void
+tear_down(void)
+{
+    abx_process_unref(process);
+    abx_box_unref(box);
+    abx_context_unref(context);
+}
+
+static abx_verdict
+connect_to(const char *host, uint32_t port, struct refusal *refusal, uint64_t *ret_ticket)
+{
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT,
+        .target = host,
+        .port = port,
+        .verb = "connect",
+        .content = -1,
+        .refusal = refusal,
+    };
+
+    return fake_act(abx_process_get_id(process), &act, ret_ticket);
+}
+
+static abx_event *
+next_event(uint32_t type)
+{
+    abx_event *event;
+
+    while (abx_context_next_event(context, &event) == ABX_OK) {
+        if (abx_event_get_type(event) == type) {
+            return event;
+        }
+        abx_event_unref(event);
+    }
+    ck_abort_msg("no event of this type");
+}
+
+static void
+expect_variable(const char *line, bool is_there)
+{
+    const char *environment = fake_environment(abx_process_get_id(process));
+
+    ck_assert_msg((strstr(environment, line) != NULL) == is_there, "%s", environment);
+}
+
+START_TEST(a_filtered_box_has_a_gateway_and_its_commands_know_the_proxy)
+{
+    open_with(FILTERED);
+    ck_assert_ptr_nonnull(fake_gateway());
+    expect_variable("\nHTTP_PROXY=http://proxy.test:3128\n", true);
+    expect_variable("\nhttp_proxy=http://proxy.test:3128\n", true);
+    expect_variable("\nHTTPS_PROXY=http://proxy.test:3128\n", true);
+    expect_variable("\nhttps_proxy=http://proxy.test:3128\n", true);
+    expect_variable("\nALL_PROXY=http://proxy.test:3128\n", true);
+    expect_variable("\nall_proxy=http://proxy.test:3128\n", true);
+    expect_variable("\nNO_PROXY=localhost,127.0.0.1,127.0.0.0/8,::1\n", true);
+    expect_variable("\nno_proxy=localhost,127.0.0.1,127.0.0.0/8,::1\n", true);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_policy_may_set_the_proxy_otherwise)
+{
+    open_with(SETTING_ITS_OWN);
+    expect_variable("\nHTTPS_PROXY=http://own:1\n", true);
+    expect_variable("\nNO_PROXY=\n", true);
+    expect_variable("\nHTTP_PROXY=http://proxy.test:3128\n", true);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_box_without_a_network_has_neither)
+{
+    open_with(OFFLINE);
+    ck_assert_ptr_null(fake_gateway());
+    expect_variable("PROXY", false);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_denial_has_words_for_the_program_that_is_refused)
+{
+    struct refusal refusal = { .ticket = 99 };
+    abx_event *event;
+
+    open_with(FILTERED);
+    ck_assert_uint_eq(connect_to("no.test", 443, &refusal, NULL), ABX_VERDICT_DENY);
+    ck_assert_str_eq(refusal.rule, "/network/deny/0");
+    ck_assert_str_eq(refusal.reason, "it is the test's");
+    ck_assert_str_eq(refusal.alternative, "use yes");
+    ck_assert_uint_eq(refusal.ticket, 0);
+    event = next_event(ABX_EVENT_DENIAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_TARGET), "no.test");
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_PORT), 443);
+    abx_event_unref(event);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_question_has_the_words_of_a_refusal_too)
+{
+    struct refusal refusal = { 0 };
+    uint64_t ticket = 0;
+
+    open_with(FILTERED);
+    ck_assert_uint_eq(connect_to("maybe.test", 443, &refusal, &ticket), ABX_VERDICT_ASK);
+    ck_assert_str_eq(refusal.rule, "/network/ask/0");
+    ck_assert(refusal.reason[0] != '\0');
+    tear_down();
+}
+END_TEST
+
+static abx_status
+grant(const char *host, uint32_t port, uint64_t *ret_grant)
+{
+    abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_CONNECT, .target = host, .port = port
+    };
+
+    return abx_box_grant(box, &pattern, 0, 0, "pat", ret_grant, NULL);
+}
+
+START_TEST(a_grant_of_a_host_is_for_exactly_one_host_and_port)
+{
+    uint64_t given;
+
+    open_with(FILTERED);
+    ck_assert_int_eq(grant("Other.TEST.", 8443, &given), ABX_OK);
+    ck_assert_uint_eq(connect_to("other.test", 8443, NULL, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(connect_to("other.test", 443, NULL, NULL), ABX_VERDICT_DENY);
+    ck_assert_uint_eq(connect_to("a.other.test", 8443, NULL, NULL), ABX_VERDICT_DENY);
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK);
+    ck_assert_uint_eq(connect_to("other.test", 8443, NULL, NULL), ABX_VERDICT_DENY);
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_no_grant_of_a_host_can_be)
+{
+    uint64_t given;
+
+    open_with(FILTERED);
+    ck_assert_int_eq(grant("no.test", 443, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("other.test", 0, &given), ABX_ERR_INVALID);
+    ck_assert_int_eq(grant("other.test", 65536, &given), ABX_ERR_INVALID);
+    ck_assert_int_eq(grant("*.test", 443, &given), ABX_ERR_INVALID);
+    ck_assert_int_eq(grant("a b", 443, &given), ABX_ERR_INVALID);
+    ck_assert_int_eq(grant(NULL, 443, &given), ABX_ERR_INVALID);
+    tear_down();
+    open_with(OFFLINE);
+    ck_assert_int_eq(grant("other.test", 443, &given), ABX_ERR_DENIED);
+    tear_down();
+}
+END_TEST
+
+static abx_status
+answer(uint64_t ticket, uint32_t scope)
+{
+    abx_answer yes = { .size = sizeof yes, .verdict = ABX_VERDICT_ALLOW, .scope = scope };
+
+    return abx_context_answer(context, ticket, &yes, NULL);
+}
+
+START_TEST(an_answer_about_a_host_has_its_scope)
+{
+    uint64_t ticket = 0;
+    abx_event *event;
+
+    open_with(FILTERED);
+    ck_assert_uint_eq(connect_to("maybe.test", 443, NULL, &ticket), ABX_VERDICT_ASK);
+    event = next_event(ABX_EVENT_APPROVAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ADDS),
+            "{\"request\":\"connect\",\"target\":\"maybe.test\",\"port\":443}");
+    abx_event_unref(event);
+    ck_assert_int_eq(answer(ticket, ABX_SCOPE_ONCE), ABX_OK);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(connect_to("maybe.test", 443, NULL, &ticket), ABX_VERDICT_ASK);
+    ck_assert_int_eq(answer(ticket, ABX_SCOPE_COMMAND), ABX_OK);
+    ck_assert_uint_eq(connect_to("maybe.test", 443, NULL, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(connect_to("maybe.test", 80, NULL, &ticket), ABX_VERDICT_ASK);
+    tear_down();
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("supervise_network");
+    TCase *tcase = tcase_create("network");
+
+    tcase_add_test(tcase, a_filtered_box_has_a_gateway_and_its_commands_know_the_proxy);
+    tcase_add_test(tcase, a_policy_may_set_the_proxy_otherwise);
+    tcase_add_test(tcase, a_box_without_a_network_has_neither);
+    tcase_add_test(tcase, a_denial_has_words_for_the_program_that_is_refused);
+    tcase_add_test(tcase, a_question_has_the_words_of_a_refusal_too);
+    tcase_add_test(tcase, a_grant_of_a_host_is_for_exactly_one_host_and_port);
+    tcase_add_test(tcase, what_no_grant_of_a_host_can_be);
+    tcase_add_test(tcase, an_answer_about_a_host_has_its_scope);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
