@@ -2,6 +2,7 @@
  * The last step of a builder: the profile's rules join, defaults take the places that were left
  * free, the layer gets its canonical text, the policy is made.  One thread at a time. */
 #include "policy/builder.h"
+#include "policy/credentials.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -177,6 +178,9 @@ finish_settings(abx_policy_builder *builder, struct fail *fail)
     abx_status r = finish_environment(builder, fail);
 
     if (r >= 0) {
+        r = builder_finish_credentials(builder, fail);
+    }
+    if (r >= 0) {
         r = finish_inputs(builder, fail);
     }
     if (r >= 0) {
@@ -248,6 +252,21 @@ check_strict(const struct layer *layer, struct fail *fail)
     return ABX_OK;
 }
 
+/* A credential for a host that nothing reaches. */
+static abx_status
+check_idle(const struct layer *layer, struct fail *fail)
+{
+    const char *host = credentials_idle_host(layer);
+
+    if (host == NULL) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_POLICY, 0, "policy:strict",
+            "strict: a credential goes to '%s', and no rule lets connections there through", host);
+    fail_remedy(fail, "list the host in network.allow, or take it out of the credential");
+    return fail->status;
+}
+
 /* What only the whole can tell. */
 static abx_status
 check_whole(const abx_policy_builder *builder, struct fail *fail)
@@ -261,10 +280,13 @@ check_whole(const abx_policy_builder *builder, struct fail *fail)
         fail_remedy(fail, "add { \"what\": \"host-network\", \"reason\": ... } to weaken");
         return fail->status;
     }
-    if (layer->settings.network == NETWORK_HOST && builder->n_http > 0) {
+    if (layer->settings.network == NETWORK_HOST &&
+            (builder->n_http > 0 || builder->credentials.count > 0)) {
         fail_set(fail, ABX_ERR_POLICY, 0, "policy:/network/mode",
-                "in the network mode 'host' nothing reads requests, and there are rules for them");
-        fail_remedy(fail, "use the mode 'filtered', or remove the rules");
+                "in the network mode 'host' nothing reads requests, and there are %s",
+                builder->n_http > 0 ? "rules for them" : "credentials for them");
+        fail_remedy(fail, "use the mode 'filtered', or remove the %s",
+                builder->n_http > 0 ? "rules" : "credentials");
         return fail->status;
     }
     return builder->given & GIVEN_STRICT ? check_strict(layer, fail) : ABX_OK;
@@ -301,6 +323,9 @@ builder_finish_layer(abx_policy_builder *builder, struct layer **ret_layer, stru
         return fail_nomem(fail);
     }
     r = layer_finish(layer, fail);
+    if (r >= 0 && builder->given & GIVEN_STRICT) {
+        r = check_idle(layer, fail);
+    }
     if (r < 0) {
         return r;
     }

@@ -26,6 +26,7 @@ builder_new(struct fail *fail)
     builder->inputs = VEC(struct policy_input);
     builder->decoys = VEC(char *);
     builder->weakened = VEC(struct weakening);
+    builder->credentials = VEC(struct policy_credential);
     builder->layer = layer_new("");
     if (builder->layer == NULL) {
         fail_nomem(fail);
@@ -75,6 +76,7 @@ builder_free(abx_policy_builder *builder)
         free(vec_at(&builder->weakened, struct weakening, i)->reason);
     }
     vec_done(&builder->weakened);
+    vec_done(&builder->credentials);
     free(builder->source);
     free(builder);
 }

@@ -39,6 +39,7 @@ struct abx_policy_builder {
     struct vec inputs; /* struct policy_input, strings owned */
     struct vec decoys; /* char * */
     struct vec weakened; /* struct weakening */
+    struct vec credentials; /* struct policy_credential; the layer keeps their texts */
     char *source; /* name of the document that is merged next, or NULL */
     uint32_t given;
     size_t n_documents, n_rules; /* merged and added so far, for ids */
@@ -90,6 +91,13 @@ abx_status builder_add_env(
 abx_status builder_add_input(
         abx_policy_builder *builder, const char *from, const char *as, struct fail *fail);
 abx_status builder_add_decoy(abx_policy_builder *builder, const char *path, struct fail *fail);
+/* Texts and hosts are copied. */
+struct credential_host;
+abx_status builder_add_credential(abx_policy_builder *builder,
+        const struct policy_credential *credential, const struct credential_host *hosts,
+        size_t n_hosts, struct fail *fail);
+/* The last step: after the environment. */
+abx_status builder_finish_credentials(abx_policy_builder *builder, struct fail *fail);
 abx_status builder_add_protected(abx_policy_builder *builder, const char *name, struct fail *fail);
 abx_status builder_set_limit(
         abx_policy_builder *builder, uint32_t limit, uint64_t value, struct fail *fail);

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "policy/credentials.h"
 #include "policy/layer.h"
 
 #include <stdlib.h>
@@ -202,8 +203,29 @@ combine_layer(abx_policy *policy, const struct layer *layer, struct policy_setti
     all->weaken_best_effort &= outer->weaken_best_effort;
     all->run_as = outer->run_as != NULL ? outer->run_as : all->run_as;
     all->upstream = outer->upstream != NULL ? outer->upstream : all->upstream;
+    all->extra_ca = outer->extra_ca != NULL ? outer->extra_ca : all->extra_ca;
     return combine_passed(policy, outer, all) && combine_set(policy, outer, all) &&
            combine_decoys(policy, outer, all) && combine_inputs(policy, outer, all);
+}
+
+static bool
+combine_credentials(abx_policy *policy)
+{
+    size_t most = 0;
+    struct policy_credential *list;
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        most = layer->settings.n_credentials > most ? layer->settings.n_credentials : most;
+    }
+    list = make_list(policy, most, sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    policy->settings.credentials = list;
+    policy->settings.n_credentials = credentials_combine(policy, list);
+    return true;
 }
 
 static bool
@@ -217,6 +239,9 @@ combine_settings(abx_policy *policy)
                     policy, *vec_at(&policy->layers, struct layer *, i), &policy->settings)) {
             return false;
         }
+    }
+    if (!combine_credentials(policy)) {
+        return false;
     }
     /* What no layer says. */
     if (policy->settings.env_pass == NULL) {

@@ -2,6 +2,7 @@
  * The boundary in words: what a model is told before it starts, so that it need not find the walls
  * by running into them.  Text and markdown say the same; JSON has the same facts for programs.
  * Pure. */
+#include "policy/credentials.h"
 #include "policy/describe.h"
 
 #include "base/mem.h"
@@ -262,6 +263,28 @@ action_lines(struct page *page, const struct layer *layer)
             rules_of(layer, ABX_REQUEST_ACTION, 0, ABX_VERDICT_DENY), SHOWN_MAX);
 }
 
+/* What stands for a secret, and where it may be used. */
+static void
+credential_lines(struct page *page, const struct layer *layer)
+{
+    for (size_t i = 0; i < layer->settings.n_credentials; i++) {
+        const struct policy_credential *credential = &layer->settings.credentials[i];
+        struct names names = { .names = VEC(char *) };
+        AUTO(str_done) struct str label = { 0 };
+
+        str_printf(&label, "Credential %s", credential->name);
+        if (credential->env != NULL) {
+            str_printf(&label, ", of which $%s holds a stand-in", credential->env);
+        }
+        str_add(&label, ", works only in requests to");
+        for (size_t k = 0; k < credential->n_hosts; k++) {
+            names_take(&names, strdup(credential->hosts[k].text));
+        }
+        page->out.failed |= label.failed;
+        names_line(page, label.failed ? "" : label.data, names, SHOWN_MAX);
+    }
+}
+
 static void
 network_lines(struct page *page, const struct layer *layer)
 {
@@ -371,6 +394,7 @@ describe_words(const abx_policy *policy, bool markdown, size_t *ret_length)
         file_lines(&page, layer);
         input_line(&page, layer);
         network_lines(&page, layer);
+        credential_lines(&page, layer);
         action_lines(&page, layer);
     }
     str_add(&page.out, policy->layers.count > 1 ? "\n" : "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The boundary for programs: the facts of describe.c as JSON.  Pure. */
+#include "policy/credentials.h"
 #include "policy/describe.h"
 
 #include "base/mem.h"
@@ -83,6 +84,27 @@ json_verdicts(struct str *out, const struct layer *layer, const char *name, uint
 }
 
 static void
+json_credentials(struct str *out, const struct layer *layer)
+{
+    str_add(out, ",\"credentials\":[");
+    for (size_t i = 0; i < layer->settings.n_credentials; i++) {
+        const struct policy_credential *credential = &layer->settings.credentials[i];
+
+        str_add(out, i == 0 ? "{\"name\":" : ",{\"name\":");
+        json_text_or_null(out, credential->name);
+        str_add(out, ",\"env\":");
+        json_text_or_null(out, credential->env);
+        str_add(out, ",\"hosts\":[");
+        for (size_t k = 0; k < credential->n_hosts; k++) {
+            str_add(out, k == 0 ? "" : ",");
+            json_text_or_null(out, credential->hosts[k].text);
+        }
+        str_add(out, "]}");
+    }
+    str_add(out, "]");
+}
+
+static void
 json_layer(struct str *out, const struct layer *layer)
 {
     str_add(out, "{\"source\":");
@@ -101,6 +123,9 @@ json_layer(struct str *out, const struct layer *layer)
     if (layer->has_network) {
         json_verdicts(out, layer, "connect", ABX_REQUEST_CONNECT, 0);
         str_printf(out, ",\"network\":\"%s\"", network_words[layer->settings.network]);
+    }
+    if (layer->has_credentials) {
+        json_credentials(out, layer);
     }
     if (layer->has_actions) {
         json_verdicts(out, layer, "action", ABX_REQUEST_ACTION, 0);

@@ -163,6 +163,10 @@ emit_network(struct str *out, const struct layer *layer)
     emit_list(out, layer, &listen, layer->has_listen);
     emit_list(out, layer, &sockets, layer->has_sockets);
     emit_text(out, "upstream", layer->settings.upstream);
+    if (layer->settings.extra_ca != NULL) {
+        emit_key(out, "extra_ca");
+        emit_path(out, layer->settings.extra_ca, true);
+    }
     str_add(out, "}");
 }
 
@@ -284,6 +288,7 @@ emit_layer(const abx_policy_builder *builder)
     emit_variables(&out, &builder->variables);
     emit_filesystem(&out, layer);
     emit_network(&out, layer);
+    emit_credentials(&out, layer);
     emit_actions(&out, layer);
     emit_environment(&out, &layer->settings);
     emit_limits(&out, &layer->settings);

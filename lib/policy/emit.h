@@ -29,6 +29,7 @@ struct rule_list {
 /* `present`: also if it is empty, since an empty section is an opinion. */
 void emit_list(
         struct str *out, const struct layer *layer, const struct rule_list *list, bool present);
+void emit_credentials(struct str *out, const struct layer *layer);
 /* All verdicts in one list. */
 void emit_actions(struct str *out, const struct layer *layer);
 

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules in the canonical text: each in the list that it was read from.  Pure. */
+#include "policy/credentials.h"
 #include "policy/emit.h"
 #include "policy/http.h"
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* "example.com:443", "[fd00::/8]:443", "10.0.0.0/8". */
 static void
-host_text(struct str *out, const struct rule *rule)
+host_text(struct str *out, const char *host, uint32_t port_first, uint32_t port_last)
 {
-    bool is_ipv6 = strchr(rule->pattern, ':') != NULL;
+    bool is_ipv6 = strchr(host, ':') != NULL;
     struct str text = { 0 };
 
-    str_printf(&text, "%s%s%s", is_ipv6 ? "[" : "", rule->pattern, is_ipv6 ? "]" : "");
-    if (rule->port_last != 0) {
-        str_printf(&text, ":%u", rule->port_first);
-        if (rule->port_first != rule->port_last) {
-            str_printf(&text, "-%u", rule->port_last);
+    str_printf(&text, "%s%s%s", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "");
+    if (port_last != 0) {
+        str_printf(&text, ":%u", port_first);
+        if (port_first != port_last) {
+            str_printf(&text, "-%u", port_last);
         }
     }
     emit_made(out, str_steal(&text, NULL));
@@ -57,7 +59,7 @@ static void
 name_text(struct str *out, const struct rule *rule)
 {
     if (rule->kind == ABX_REQUEST_CONNECT) {
-        host_text(out, rule);
+        host_text(out, rule->pattern, rule->port_first, rule->port_last);
     } else if (rule->kind == ABX_REQUEST_ACTION ||
                (rule->kind == ABX_REQUEST_SOCKET && rule->pattern[0] == '@')) {
         str_add_json(out, rule->pattern);
@@ -177,6 +179,64 @@ emit_actions(struct str *out, const struct layer *layer)
         if (belongs(rule, &list)) {
             emit_entry(out, rule, &list, n++);
         }
+    }
+    str_add(out, "]");
+}
+
+static void
+emit_credential(struct str *out, const struct policy_credential *credential, size_t number)
+{
+    char place[48];
+
+    snprintf(place, sizeof place, "/credentials/%zu", number);
+    str_add(out, "{");
+    emit_text(out, "name", credential->name);
+    emit_text(out, "id", strcmp(place, credential->id) == 0 ? NULL : credential->id);
+    emit_text(out, "env", credential->env);
+    emit_text(out, "key_env", credential->key_env);
+    emit_key(out, "hosts");
+    str_add(out, "[");
+    for (size_t i = 0; i < credential->n_hosts; i++) {
+        const struct credential_host *host = &credential->hosts[i];
+
+        emit_next(out);
+        host_text(out, host->text, host->port_first, host->port_last);
+    }
+    str_add(out, "]");
+    emit_key(out, "as");
+    str_add(out, "[");
+    for (size_t i = 0; i < CREDENTIAL_WORDS; i++) {
+        if ((credential->places >> i & 1) != 0) {
+            emit_next(out);
+            str_add_json(out, credential_words[i]);
+        }
+    }
+    str_add(out, "]");
+    emit_text(out, "header", credential->header);
+    emit_text(out, "query", credential->query);
+    emit_text(out, "user", credential->user);
+    emit_text(out, "prefix", credential->prefix);
+    if (credential->lease_s != 0) {
+        emit_key(out, "lease_s");
+        str_printf(out, "%llu", (unsigned long long)credential->lease_s);
+    }
+    if (credential->clear_text) {
+        str_add(out, ",\"clear_text\":true");
+    }
+    str_add(out, "}");
+}
+
+void
+emit_credentials(struct str *out, const struct layer *layer)
+{
+    if (!layer->has_credentials) {
+        return;
+    }
+    emit_key(out, "credentials");
+    str_add(out, "[");
+    for (size_t i = 0; i < layer->settings.n_credentials; i++) {
+        emit_next(out);
+        emit_credential(out, &layer->settings.credentials[i], i);
     }
     str_add(out, "]");
 }

@@ -3,6 +3,7 @@
  * asked one by one; one deny denies, else one ask asks.  Knows no host, no clock, no box: the same
  * request and policy give the same ruling.  Pure, any thread. */
 #include "base/mem.h"
+#include "policy/credentials.h"
 #include "policy/ruling.h"
 
 #include <string.h>
@@ -121,6 +122,8 @@ decide_layer(const struct layer *layer, bool is_innermost, struct question *ques
                 layer, is_innermost, request, question->is_connected, ruling, &question->action);
     case ABX_REQUEST_ACTION:
         return decide_name(layer, is_innermost, SLOT_ACTION, request, ruling);
+    case ABX_REQUEST_CREDENTIAL:
+        return decide_credential(layer, is_innermost, request, ruling);
     case ABX_REQUEST_LISTEN:
         return decide_listen(layer, is_innermost, request->port, ruling);
     case ABX_REQUEST_SOCKET:
@@ -307,6 +310,11 @@ policy_reads_http(abx_policy *policy, const char *host, uint32_t port)
     }
     for (size_t i = 0; i < policy->layers.count; i++) {
         if (layer_reads_http(*vec_at(&policy->layers, struct layer *, i), &parsed, port)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < policy->settings.n_credentials; i++) {
+        if (policy_credential_goes_to(policy, i, host, port)) {
             return true;
         }
     }

@@ -277,6 +277,23 @@ add_layer_rules(struct str *out, const struct layer *layer, uint32_t layer_numbe
     }
 }
 
+/* A credential for a host that nothing reaches. */
+static void
+add_warning(abx_policy *policy, const abx_request *request, const struct ruling *ruling,
+        struct str *out)
+{
+    abx_request connect = {
+        .size = sizeof connect, .kind = ABX_REQUEST_CONNECT, .target = request->verb
+    };
+    struct ruling of_host;
+
+    connect.port = request->port;
+    if (request->kind == ABX_REQUEST_CREDENTIAL && ruling->verdict == ABX_VERDICT_ALLOW &&
+            policy_decide(policy, &connect, &of_host) == ABX_VERDICT_DENY) {
+        add_member(out, "warning", "no rule lets connections to this host through");
+    }
+}
+
 void
 policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
 {
@@ -297,6 +314,7 @@ policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
     add_member(out, "source", ruling.source);
     add_member(out, "reason", ruling.reason);
     add_member(out, "alternative", ruling.alternative);
+    add_warning(policy, request, &ruling, out);
     str_printf(out, "\"index\":%lld,\"layer\":%u,\"by_content\":%s,\"matched\":[",
             ruling.rule == NO_RULE ? -1LL : (long long)ruling.rule, ruling.layer,
             ruling.by_content ? "true" : "false");

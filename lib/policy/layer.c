@@ -359,6 +359,7 @@ layer_copy(struct layer *layer, struct layer **ret_copy, struct fail *fail)
     copy->has_sockets = layer->has_sockets;
     copy->has_listen = layer->has_listen;
     copy->has_actions = layer->has_actions;
+    copy->has_credentials = layer->has_credentials;
     *ret_copy = steal_ptr(&copy);
     return ABX_OK;
 }

@@ -177,6 +177,24 @@ parse_upstream(struct parser *parser, const struct json *value, void *data)
     return true;
 }
 
+static bool
+parse_extra_ca(struct parser *parser, const struct json *value, void *data)
+{
+    struct layer *layer = parser->builder->layer;
+    const char *text;
+    char *path = NULL;
+    bool is_literal = true;
+
+    if (!parse_text(parser, value, &text) ||
+            !parse_result(parser, variable_path(&parser->builder->variables, text, false, &path,
+                                          &is_literal, parser->fail)) ||
+            layer_keep(layer, path, parser->fail) < 0) {
+        return false;
+    }
+    layer->settings.extra_ca = path;
+    return is_literal || parse_wrong(parser, "'%.100s' is a pattern; it names one file", text);
+}
+
 bool
 parse_network(struct parser *parser, const struct json *value, void *data)
 {
@@ -190,6 +208,7 @@ parse_network(struct parser *parser, const struct json *value, void *data)
         { "listen", parse_listen },
         { "sockets", parse_sockets },
         { "upstream", parse_upstream },
+        { "extra_ca", parse_extra_ca },
     };
 
     return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL);

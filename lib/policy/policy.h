@@ -95,23 +95,31 @@ struct policy_input {
     const char *from; /* absolute host path */
     const char *as; /* relative, below the inputs directory of the box, "/task/in" */
 };
-/* How a credential is put into a request. */
-enum credential_kind {
-    CREDENTIAL_BEARER = 0, /* Authorization: Bearer SECRET */
-    CREDENTIAL_BASIC, /* Authorization: Basic, of "user:password" or of `user` and the secret */
-    CREDENTIAL_HEADER, /* the header `place` */
-    CREDENTIAL_QUERY, /* the query parameter `place` */
-    CREDENTIAL_SIGV4 /* signed again, AWS Signature Version 4 */
+/* Where in a request a credential may stand; the bits are places that were listed. */
+enum credential_place {
+    CREDENTIAL_BEARER = 1, /* in Authorization, as the token of any scheme but Basic */
+    CREDENTIAL_BASIC = 2, /* in Authorization: Basic, as the password */
+    CREDENTIAL_HEADER = 4, /* in the field `header` */
+    CREDENTIAL_QUERY = 8, /* in the query, as the parameter `query` */
+    CREDENTIAL_BODY = 16, /* anywhere in the body */
+    CREDENTIAL_SIGV4 = 32 /* nowhere: it signs, AWS Signature Version 4 */
 };
-extern const char *const credential_words[5]; /* by enum credential_kind, as a document has them */
+#define CREDENTIAL_WORDS 6u
+extern const char *const credential_words[CREDENTIAL_WORDS]; /* by the number of the bit */
 struct policy_credential {
     const char *name;
-    const char *env; /* NULL: no variable */
-    enum credential_kind kind;
-    const char *place; /* HEADER, QUERY */
-    const char *user; /* BASIC; or NULL */
+    const char *env; /* the variable that holds its stand-in; NULL: none */
+    const char *key_env; /* SIGV4: the variable that holds the stand-in of the key's id; or NULL */
+    uint32_t places; /* CREDENTIAL_* */
+    const char *header, *query; /* see above; or NULL */
+    const char *user; /* BASIC: sent in place of the program's; NULL: that one */
+    const char *prefix; /* what the real one begins with, so the stand-in does; NULL: by `env` */
+    bool clear_text; /* also to origins that are spoken to without TLS */
     uint64_t lease_s; /* 0: as the harness says */
     uint32_t layer;
+    const char *id, *alternative; /* for denials */
+    const struct credential_host *hosts; /* policy/credentials.h */
+    size_t n_hosts;
 };
 /* What is not a verdict; of all layers together.  Borrowed from the policy. */
 struct policy_settings {

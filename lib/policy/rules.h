@@ -70,6 +70,7 @@ struct layer {
     char *profile; /* what it extends, or NULL */
     struct vec rules; /* struct rule */
     bool has_read, has_write, has_exec, has_network, has_sockets, has_listen, has_actions;
+    bool has_credentials;
     abx_verdict default_read, default_write; /* where no rule matches */
     void *index; /* evaluate.c's: what makes a decision fast */
     struct policy_settings settings; /* strings owned by the layer's `texts` */

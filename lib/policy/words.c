@@ -15,6 +15,9 @@ const char *const network_words[3] = {
     [NETWORK_HOST] = "host",
 };
 
+const char *const credential_words[CREDENTIAL_WORDS] = { "bearer", "basic", "header", "query",
+    "body", "sigv4" };
+
 const char *const git_words[3] = {
     [GIT_OFF] = "off",
     [GIT_MEANING] = "meaning",

@@ -13,11 +13,11 @@ static const char task[] =
         "\"write\":{\"ask\":[\"${workspace}/published\"]},\"protect\":{\"add\":[\"deploy.yaml\"]},"
         "\"inputs\":[{\"from\":\"~/q3.xlsx\"}]},\"network\":{\"mode\":\"filtered\",\"allow\":["
         "\"docs.example.com:443\",{\"host\":\"hr.example.com\",\"http\":[{\"methods\":[\"GET\","
-        "\"HEAD\"],"
-        "\"path\":\"/v1/**\"},{\"methods\":[\"PUT\"],\"path\":\"/v1/*\",\"action\":\"hr.update\"},"
-        "{\"methods\":[\"POST\"],\"path\":\"/pay\",\"action\":\"pay\"}]}],"
+        "\"HEAD\"],\"path\":\"/v1/**\"},{\"methods\":[\"PUT\"],\"path\":\"/v1/*\",\"action\":"
+        "\"hr.update\"},{\"methods\":[\"POST\"],\"path\":\"/pay\",\"action\":\"pay\"}]}],"
         "\"ask\":[\"*.example.net\"]},\"actions\":[{\"name\":\"hr.update\",\"verdict\":\"ask\"},"
-        "{\"name\":\"pay\",\"verdict\":\"deny\"}],\"limits\":{\"wall_ms\":60000},"
+        "{\"name\":\"pay\",\"verdict\":\"deny\"}],\"credentials\":[{\"name\":\"hr-api\",\"env\":"
+        "\"HR_TOKEN\",\"hosts\":[\"hr.example.com\"]}],\"limits\":{\"wall_ms\":60000},"
         "\"approvals\":{\"timeout_ms\":30000}}";
 
 static abx_policy *
@@ -67,11 +67,14 @@ static const char *const told[] = {
     "up to 30 seconds",
     "Permission denied",
     "need not be run again",
-    "To hr.example.com only these requests: GET HEAD /v1/**, PUT /v1/* (after a person agreed), "
+    "To hr.example.com only these requests: GET HEAD /v1/**, PUT /v1/* (after a person "
+    "agreed), "
     "POST "
     "/pay (denied)\n",
     "Actions taken only after a person agreed: hr.update\n",
     "Actions that may not be taken: pay\n",
+    "Credential hr-api, of which $HR_TOKEN holds a stand-in, works only in requests to: "
+    "hr.example.com\n",
 };
 
 START_TEST(the_text_tells_what_counts)

@@ -54,6 +54,17 @@ static const struct trip_case {
             "\"actions\":[{\"name\":\"hr.read\",\"verdict\":\"allow\"},{\"name\":\"pay\","
             "\"verdict\":\"deny\",\"id\":\"p\",\"reason\":\"r\",\"instead\":\"i\"},{\"name\":\"x\","
             "\"verdict\":\"ask\"}]}" },
+    { "credentials",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"hr.com\"],\"extra_ca\":"
+            "\"/etc/"
+            "ca.pem\"},\"credentials\":[{\"name\":\"hr\",\"env\":\"T\",\"hosts\":[\"hr.com\","
+            "\"[fd00::1]:8443\",\"*.hr.com:1-9\"],\"as\":[\"bearer\",\"basic\",\"header\","
+            "\"query\","
+            "\"body\"],\"header\":\"X-Key\",\"query\":\"k\",\"user\":\"u\",\"prefix\":\"ghp_\","
+            "\"lease_s\":9,\"clear_text\":true,\"id\":\"i\"},{\"name\":\"s3\",\"hosts\":[\"x.com\"]"
+            ","
+            "\"as\":\"sigv4\"}]}" },
+    { "no credential at all", "{\"version\":1,\"credentials\":[]}" },
     { "no action at all", "{\"version\":1,\"actions\":[]}" },
     { "empty sections are opinions",
             "{\"version\":1,\"filesystem\":{\"read\":{},\"write\":{},\"exec\":{}},\"network\":{"
@@ -138,7 +149,8 @@ expect_equal_rules(abx_policy *a, abx_policy *b, const char *name)
     ck_assert_msg(x->has_read == y->has_read && x->has_write == y->has_write &&
                           x->has_exec == y->has_exec && x->has_network == y->has_network &&
                           x->has_listen == y->has_listen && x->has_sockets == y->has_sockets &&
-                          x->has_actions == y->has_actions,
+                          x->has_actions == y->has_actions &&
+                          x->has_credentials == y->has_credentials,
             "%s: sections", name);
 }
 

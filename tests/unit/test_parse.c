@@ -292,6 +292,79 @@ static const struct bad_case {
             "[{\"methods\":[\"GET\"],\"path\":\"/"
             "a\"}]}]},\"weaken\":[{\"what\":\"host-network\",\"reason\":\"x\"}]}",
             "policy:/network/mode", NULL, "'filtered'" },
+    { "a credential for a host that is none",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x..com\"]}]}",
+            "policy:/credentials/0/hosts/0", "no valid host", "" },
+    { "a credential for all hosts",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"*\"]}]}",
+            "policy:/credentials/0/hosts/0", "a secret goes to named ones", "" },
+    { "a credential for a range",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"10.0.0.0/8\"]}]}",
+            "policy:/credentials/0/hosts/0", "a secret goes to named ones", "" },
+    { "a credential for no host", "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[]}]}",
+            "policy:/credentials/0/hosts", "the list is empty", "" },
+    { "a credential without hosts", "{\"version\":1,\"credentials\":[{\"name\":\"a\"}]}",
+            "policy:/credentials/0", "the key 'hosts' is missing", "" },
+    { "a place that is none",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"as\":"
+            "\"cookie\"}]}",
+            "policy:/credentials/0/as",
+            "'cookie' is none of bearer, basic, header, query, body, sigv4", "" },
+    { "a header without its name",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"as\":"
+            "\"header\"}]}",
+            "policy:/credentials/0", "the key 'header' is missing", "" },
+    { "a query without its name",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"as\":["
+            "\"bearer\",\"query\"]}]}",
+            "policy:/credentials/0", "the key 'query' is missing", "" },
+    { "a header that is nowhere",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"header\":\"X-"
+            "Key\"}]}",
+            "policy:/credentials/0", "the key 'header' says nothing", "" },
+    { "a user of a bearer",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"user\":\"u\"}]"
+            "}",
+            "policy:/credentials/0", "the key 'user' says nothing", "" },
+    { "a header with a colon",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"header\":\"X-"
+            "Key:\",\"as\":\"header\"}]}",
+            "policy:/credentials/0/header", "characters that cannot stand there", "" },
+    { "a key that signs and is sent",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"as\":["
+            "\"sigv4\",\"bearer\"]}]}",
+            "policy:/credentials/0", "'sigv4' stands alone", "" },
+    { "a key and its id in one variable",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"env\":\"A\","
+            "\"key_env\":\"A\",\"as\":\"sigv4\"}]}",
+            "policy:/credentials/0", "cannot hold both", "" },
+    { "a credential twice",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"]},{\"name\":"
+            "\"a\",\"hosts\":[\"y.com\"]}]}",
+            "policy:/credentials/1", "the credential 'a' is there already", "" },
+    { "two credentials in one variable",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"env\":\"T\",\"hosts\":[\"x.com\"]},{"
+            "\"name\":\"b\",\"env\":\"T\",\"hosts\":[\"y.com\"]}]}",
+            "policy:/credentials/1", "'T' has the stand-in of 'a' already", "" },
+    { "a variable that is none",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"env\":\"A=B\"}"
+            "]}",
+            "policy:/credentials/0/env", "cannot name an environment variable", "" },
+    { "a lease of nothing",
+            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x.com\"],\"lease_s\":0}]"
+            "}",
+            "policy:/credentials/0/lease_s", "out of range", "" },
+    { "an authority by pattern", "{\"version\":1,\"network\":{\"extra_ca\":\"/etc/*.pem\"}}",
+            "policy:/network/extra_ca", "is a pattern", "" },
+    { "a variable that is set and has a stand-in",
+            "{\"version\":1,\"environment\":{\"set\":{\"T\":\"1\"}},\"credentials\":[{\"name\":"
+            "\"a\",\"env\":\"T\",\"hosts\":[\"x.com\"]}]}",
+            "policy:/credentials", NULL, "" },
+    { "credentials in the host's network",
+            "{\"version\":1,\"network\":{\"mode\":\"host\"},\"weaken\":[{\"what\":\"host-network\","
+            "\"reason\":\"x\"}],\"credentials\":[{\"name\":\"a\",\"env\":\"T\",\"hosts\":[\"x."
+            "com\"]}]}",
+            "policy:/network/mode", NULL, "'filtered'" },
     { "strict: two rules for one thing",
             "{\"version\":1,\"strict\":true,\"filesystem\":{\"read\":{\"deny\":[\"/"
             "a\"],\"allow\":[\"/a/"
@@ -325,14 +398,6 @@ static const struct later_case {
     const char *name, *json, *step;
     abx_status status;
 } later_cases[] = {
-    { "credentials",
-            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"env\":\"T\",\"hosts\":[\"x.com\"],"
-            "\"as\":"
-            "\"bearer\",\"lease_s\":300}]}",
-            "policy:/credentials", ABX_ERR_UNSUPPORTED },
-    { "credentials for a host that is none",
-            "{\"version\":1,\"credentials\":[{\"name\":\"a\",\"hosts\":[\"x..com\"]}]}",
-            "policy:/credentials/0/hosts/0", ABX_ERR_POLICY },
     { "actions",
             "{\"version\":1,\"actions\":[{\"name\":\"pay\",\"verdict\":\"ask\",\"approvers\":2,"
             "\"step_up\":"
