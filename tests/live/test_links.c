@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where patterns protect names, neither a symbolic link nor a rename brings other content under
- * such a name, or what has one under another. */
+ * such a name, or what has one under another.  Where a name protects (git's), no spelling of the
+ * way to it hides it. */
 #include "abxtest.h"
 #include "unit/main.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char policy[] = "{\"version\":1,\"filesystem\":{"
@@ -70,6 +72,39 @@ START_TEST(no_link_and_no_rename_gets_around_a_pattern)
 }
 END_TEST
 
+/* A path that the kernel cannot tell, and one that looks like what it tells of what is gone. */
+static const struct way_case {
+    const char *name, *way; /* where a repository is made */
+} ways[] = {
+    { "plain", "" },
+    { "an ending of the kernel's", "mkdir 'x (deleted)'; cd 'x (deleted)'" },
+    { "longer than a path can be",
+            "name=$(printf %0200d 0); for i in $(seq 22); do mkdir $name; cd -P $name 2>/dev/null; "
+            "done" },
+};
+static const char hook[] = "mkdir .git && mkdir .git/hooks && echo x > .git/hooks/pre-commit && "
+                           "echo hooked; mkdir -p a/.git/hooks; echo x > a/.git/hooks/pre-commit "
+                           "&& echo hooked; mkdir b; mkdir b/git; mv b/git b/.git && mkdir "
+                           "b/.git/hooks && echo x > b/.git/hooks/pre-commit && echo hooked; true";
+
+START_TEST(no_way_to_a_git_directory_hides_it)
+{
+    static const char git[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+                              "\"write\":{\"allow\":[\"${workspace}\"]}},"
+                              "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}}}";
+    char script[1024];
+
+    snprintf(script, sizeof script, "%s\n%s", ways[_i].way, hook);
+    abxtest_open(&test, git);
+    abxtest_run(&test, script, &result);
+    ck_assert_msg(strcmp(result.output, "") == 0, "%s: %s%s", ways[_i].name, result.output,
+            result.errors);
+    ck_assert_int_eq(result.exit.code, 0);
+    abxtest_result_done(&result);
+    abxtest_close(&test);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -79,6 +114,7 @@ make_suite(void)
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(
             tcase, no_link_and_no_rename_gets_around_a_pattern, 0, sizeof cases / sizeof cases[0]);
+    tcase_add_loop_test(tcase, no_way_to_a_git_directory_hides_it, 0, sizeof ways / sizeof ways[0]);
     suite_add_tcase(suite, tcase);
     return suite;
 }

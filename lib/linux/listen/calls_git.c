@@ -23,14 +23,17 @@
 #define FIND_MAX 1000000u /* names in a directory that is moved */
 #define WRITE_MS 250 /* git writes it at once */
 
-bool
+int
 git_name_matters(struct call *call, struct resolved *resolved)
 {
-    return resolved->parent >= 0 &&
-           (strcasecmp(resolved->name, ".git") == 0 ||
-                   strcasecmp(resolved->name, "commondir") == 0) &&
-           resolved_path(call, resolved) == 0 &&
-           plan_is_git_link(call->boundary->plan, resolved->path);
+    int r;
+
+    if (resolved->parent < 0 || (strcasecmp(resolved->name, ".git") != 0 &&
+                                        strcasecmp(resolved->name, "commondir") != 0)) {
+        return 0;
+    }
+    r = resolved_path(call, resolved);
+    return r < 0 ? r : plan_is_git_link(call->boundary->plan, resolved->path);
 }
 
 int

@@ -7,8 +7,9 @@
 #include "linux/listen/calls_open.h"
 
 /* Whether git would take what has this name for its directory, or go where it leads: then the
- * kernel does not do it by itself, even where the box may write. */
-bool git_name_matters(struct call *call, struct resolved *resolved);
+ * kernel does not do it by itself, even where the box may write.  Negative: its path cannot be told
+ * (course_untold). */
+int git_name_matters(struct call *call, struct resolved *resolved);
 /* What was made under such a name in a place that the box may write, and does not know yet, becomes
  * read-only in the box. `parent` is in the box.  0 or -errno.  Workers only. */
 int git_guard(struct call *call, int parent, const char *name);

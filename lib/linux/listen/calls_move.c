@@ -171,7 +171,7 @@ static enum course
 decide_name(struct call *call, struct move *move, struct resolved *resolved,
         struct content *content, enum call_result *ret_result)
 {
-    if (resolve_is_writable(call, resolved->parent) && !git_name_matters(call, resolved)) {
+    if (resolve_is_writable(call, resolved->parent) && git_name_matters(call, resolved) == 0) {
         return COURSE_BEHALF; /* its mount says that policy allows every name */
     }
     return course_decide(call, resolved, ABX_ACCESS_WRITE, move->verb, content, ret_result);
@@ -310,7 +310,7 @@ move_copy(struct call *call, struct move *move, int source, int from_parent, int
         return result;
     }
     r = name_put_copy(copy, to_parent, move->to.name);
-    if (r == 0 && git_name_matters(call, &move->to)) {
+    if (r == 0 && git_name_matters(call, &move->to) != 0) {
         r = git_guard(call, move->to.parent, move->to.name);
     }
     if (r == 0) {
@@ -466,20 +466,29 @@ static enum call_result
 run_move(struct call *call, struct move *move)
 {
     struct statx from, to;
-    int where, r = resolve_both(call, move);
+    int where, matters, r = resolve_both(call, move);
 
     if (r < 0) {
-        return course_failed(call, failed_name(move), r, move->verb);
+        return course_not_made(call, failed_name(move), r, move->verb);
     }
     if (move->to.parent >= 0 && (move->is_link || move->from.parent >= 0) &&
             fails_by_names(move) != 0) {
         return call_fail(call, fails_by_names(move));
     }
     where = move->is_link ? move->from.object : move->from.parent;
-    if (where < 0 || move->to.parent < 0 || stat_fd(where, &from) != 0 ||
-            stat_fd(move->to.parent, &to) != 0 || fails_anyway(&from, &to) ||
-            (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where) &&
-                    !git_name_matters(call, &move->from) && !git_name_matters(call, &move->to) &&
+    if (where < 0 || move->to.parent < 0) {
+        return CALL_CONTINUE;
+    }
+    if (stat_fd(where, &from) != 0 || stat_fd(move->to.parent, &to) != 0) {
+        return course_untold(call, &move->to, -errno, move->verb);
+    }
+    matters = git_name_matters(call, &move->from);
+    matters = matters != 0 ? matters : git_name_matters(call, &move->to);
+    if (matters < 0) {
+        return course_untold(call, &move->to, matters, move->verb);
+    }
+    if (fails_anyway(&from, &to) ||
+            (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where) && matters == 0 &&
                     !resolved_is_mount(&move->from) && !resolved_is_mount(&move->to))) {
         return CALL_CONTINUE;
     }

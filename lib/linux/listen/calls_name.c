@@ -186,7 +186,7 @@ act_on_behalf(struct call *call, struct resolved *resolved, const struct name_re
     if (r < 0) {
         return call_fail(call, -r);
     }
-    if (request->deed == DEED_MKDIR && git_name_matters(call, resolved)) {
+    if (request->deed == DEED_MKDIR && git_name_matters(call, resolved) != 0) {
         r = git_guard(call, resolved->parent, resolved->name);
     } else if (request->deed == DEED_MKDIR) {
         name_made_directory(call, resolved->path);
@@ -211,13 +211,15 @@ fails_anyway(const struct resolved *resolved, const struct name_request *request
     return resolved->parent < 0 || (!removes(request) && resolved->object >= 0);
 }
 
-/* Even where the box may write. */
-static bool
+/* Even where the box may write.  Negative: it cannot be told. */
+static int
 must_decide(struct call *call, struct resolved *resolved)
 {
-    return git_name_matters(call, resolved) ||
-           (resolved_is_mount(resolved) && resolved_path(call, resolved) == 0 &&
-                   !plan_is_private(call->boundary->plan, resolved->path));
+    int matters = git_name_matters(call, resolved);
+
+    return matters != 0 ? matters
+                        : resolved_is_mount(resolved) && resolved_path(call, resolved) == 0 &&
+                                  !plan_is_private(call->boundary->plan, resolved->path);
 }
 
 enum call_result
@@ -237,7 +239,8 @@ calls_name(struct call *call)
     }
     r = resolve_path(call, request.dirfd, request.path, RESOLVE_NAME, &resolved);
     if (r < 0) {
-        return course_failed(call, &resolved, r, request.verb);
+        return removes(&request) ? course_failed(call, &resolved, r, request.verb)
+                                 : course_not_made(call, &resolved, r, request.verb);
     }
     if (fails_anyway(&resolved, &request)) {
         return CALL_CONTINUE;
@@ -245,9 +248,12 @@ calls_name(struct call *call)
     if (removes(&request) && resolved.object < 0) {
         return call_fail(call, ENOENT); /* on a read-only mount the kernel would say EROFS */
     }
-    switch (must_decide(call, &resolved)
-                    ? course_decide(call, &resolved, ABX_ACCESS_WRITE, request.verb, NULL, &result)
-                    : course_of(call, &resolved, resolved.parent, request.verb, &result)) {
+    r = must_decide(call, &resolved);
+    if (r < 0) {
+        return course_untold(call, &resolved, r, request.verb);
+    }
+    switch (r > 0 ? course_decide(call, &resolved, ABX_ACCESS_WRITE, request.verb, NULL, &result)
+                  : course_of(call, &resolved, resolved.parent, request.verb, &result)) {
     case COURSE_CONTINUE:
         return CALL_CONTINUE;
     case COURSE_ANSWERED:

@@ -254,12 +254,15 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
                       !S_ISDIR(resolved->stat.stx_mode);
     bool decides_reads = call->boundary->plan->read_patterns;
     enum call_result result;
+    int matters;
 
     if (fails_anyway(resolved, request)) {
         return CALL_CONTINUE;
     }
-    if ((request->flags & O_CREAT) != 0 && git_name_matters(call, resolved)) {
-        return git_open_link(call, resolved, request);
+    matters = (request->flags & O_CREAT) != 0 ? git_name_matters(call, resolved) : 0;
+    if (matters != 0) {
+        return matters < 0 ? course_untold(call, resolved, matters, "open")
+                           : git_open_link(call, resolved, request);
     }
     switch (course_of(call, resolved, where, "open", &result)) {
     case COURSE_CONTINUE:
@@ -309,7 +312,8 @@ calls_open(struct call *call)
         return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, &request);
     }
     if (r < 0) {
-        return course_failed(call, &resolved, r, "open");
+        return creates(&request) ? course_not_made(call, &resolved, r, "open")
+                                 : course_failed(call, &resolved, r, "open");
     }
     if (only_reads(&request) && resolved.object >= 0) {
         return CALL_CONTINUE;

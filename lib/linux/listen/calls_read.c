@@ -148,13 +148,13 @@ decide(struct call *call, struct resolved *resolved, enum call_result *ret_resul
 {
     int r = resolved_path(call, resolved);
 
-    if (r == -EAGAIN) {
-        *ret_result = CALL_WORKER;
-        return COURSE_ANSWERED;
-    }
     /* Without a path it is an object that the caller has already: a pipe, a deleted file. */
-    if (r < 0 || plan_is_private(call->boundary->plan, resolved->path)) {
+    if (r == -ENOENT || (r == 0 && plan_is_private(call->boundary->plan, resolved->path))) {
         return COURSE_BEHALF;
+    }
+    if (r < 0) {
+        *ret_result = read_failed(call, resolved, r);
+        return COURSE_ANSWERED;
     }
     return course_decide(call, resolved, ABX_ACCESS_READ, "open", NULL, ret_result);
 }

@@ -109,6 +109,21 @@ course_failed(struct call *call, struct resolved *resolved, int error, const cha
     }
 }
 
+enum call_result
+course_not_made(struct call *call, struct resolved *resolved, int error, const char *verb)
+{
+    return error == -ENAMETOOLONG ? call_fail(call, ENAMETOOLONG)
+                                  : course_failed(call, resolved, error, verb);
+}
+
+enum call_result
+course_untold(struct call *call, struct resolved *resolved, int error, const char *verb)
+{
+    enum call_result result = course_failed(call, resolved, error, verb);
+
+    return result == CALL_CONTINUE ? call_fail(call, -error) : result;
+}
+
 enum course
 course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
         enum call_result *ret_result)

@@ -27,6 +27,13 @@ enum course course_decide(struct call *call, struct resolved *resolved, uint32_t
 /* What a handler returns when the look-up of `resolved` failed with `error` (negative). */
 enum call_result course_failed(
         struct call *call, struct resolved *resolved, int error, const char *verb);
+/* The same for a name that would be made: the kernel makes it also where the way there is longer
+ * than a path can be, but then nobody can tell what it would be. */
+enum call_result course_not_made(
+        struct call *call, struct resolved *resolved, int error, const char *verb);
+/* The same where only the path could say what is to become of it: it never continues. */
+enum call_result course_untold(
+        struct call *call, struct resolved *resolved, int error, const char *verb);
 /* The same where the host's own object (resolve_host_*) was not to be had: with -EXDEV EACCES and
  * an event, since the place is not the same on the host and nothing can be done on behalf. */
 enum call_result course_lost(

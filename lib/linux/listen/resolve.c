@@ -136,8 +136,11 @@ check_not_deleted(const struct call *call, int fd, const char *path)
         return -EAGAIN;
     }
     again = look_up(call, path, O_NOFOLLOW);
-    if (again < 0 || fstat(again, &a) != 0 || fstat(fd, &b) != 0) {
+    if (again == -ENOENT || again == -ENOTDIR) {
         return -ENOENT;
+    }
+    if (again < 0 || fstat(again, &a) != 0 || fstat(fd, &b) != 0) {
+        return again < 0 ? again : -errno;
     }
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? 0 : -ENOENT;
 }

@@ -112,7 +112,7 @@ resolve_host_parent(struct call *call, struct resolved *resolved)
     }
     fd = open_host_directory(call, resolved->path);
     if (fd < 0) {
-        return fd == -ENOMEM ? fd : -EXDEV;
+        return call_is_starved(fd) ? fd : -EXDEV;
     }
     return is_same(fd, resolved->parent) ? steal_fd(&fd) : -EXDEV;
 }
@@ -129,7 +129,7 @@ resolve_host_object(struct call *call, struct resolved *resolved)
     }
     parent = open_host_directory(call, resolved->path);
     if (parent < 0) {
-        return parent == -ENOMEM ? parent : -EXDEV;
+        return call_is_starved(parent) ? parent : -EXDEV;
     }
     fd = strcmp(resolved->path, "/") == 0 ? fcntl(parent, F_DUPFD_CLOEXEC, 3)
                                           : openat(parent, strrchr(resolved->path, '/') + 1,
