@@ -277,6 +277,9 @@ settle(struct reading *reading)
     } else if (has_length) {
         head->framing = HTTP_LENGTH;
     }
+    if (reading->has_close && reading->has_keep_alive) {
+        return refuse(reading, 400, "Connection says both 'close' and 'keep-alive'");
+    }
     head->keep_alive = !reading->has_close && (head->minor > 0 || reading->has_keep_alive);
     if (reading->has_upgrade && head->minor > 0) {
         head->upgrade = reading->upgrade;
