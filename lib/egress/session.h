@@ -6,21 +6,24 @@
 #ifndef ABX_EGRESS_SESSION_H
 #define ABX_EGRESS_SESSION_H
 
-#include "egress/dial.h"
+#include "egress/box.h"
 
-#include <event2/bufferevent.h>
+struct authority;
+struct trust;
 
 struct session_setup {
     struct egress_box *box;
-    const struct subject *subject; /* copied */
-    const char *name; /* where to; "" for the proxy: each request says it */
-    uint16_t port;
-    bool tls; /* `client` is terminated TLS, so the origin is spoken to by TLS */
-    int origin; /* dialled already, or -1 */
+    /* Copied.  A destination whose name is "" is the proxy: each request says where to, and is
+     * decided as a connection first. */
+    const struct errand *errand;
+    bool is_tls; /* the client speaks TLS, which ends here; so the origin is spoken to by TLS */
+    struct authority *authority; /* with is_tls, else NULL; both outlive the box's connections */
+    struct trust *trust;
 };
 
-/* Egress thread.  Takes `client` (what it holds unread is looked at first) and `origin`.  Ends by
- * itself: with its peers, or when the box closes. */
-void session_start(const struct session_setup *setup, struct bufferevent *client);
+/* Egress thread.  Takes the descriptors, non-blocking, from which nothing has been read yet (it was
+ * peeked at); `outside` is connected, or -1: dialled when the first request is allowed.  A part of
+ * the box: ends with its peers, or when the box closes. */
+void session_start(const struct session_setup *setup, int inside, int outside);
 
 #endif
