@@ -9,9 +9,8 @@
 #include "linux/lower/lower.h"
 #include "linux/mask/mask.h"
 #include "linux/listen/notify.h"
-#include "linux/net/sockets.h"
-#include "linux/net/stub.h"
-#include "plan/network.h"
+#include "linux/net/doors.h"
+#include "linux/net/network.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +72,7 @@ static const struct remedy {
     { "mount:mask", 0,
             "load the fuse module and make /dev/fuse readable and writable for this user, or set "
             "\"feedback\": {\"reads\": \"silent\"}" },
+    { "network:gateway", EOPNOTSUPP, "load the veth module" },
     { "mount:/proc", EPERM,
             "/proc is masked here (in another container): give this one a whole /proc" },
     { "mount", EPERM,
@@ -141,15 +141,8 @@ static void
 take_socket(struct boundary *boundary, struct control_message *message)
 {
     struct fail fail = { 0 };
-    int fd = steal_fd(&message->fds[0]);
-    int type = 0;
-    socklen_t size = sizeof type;
 
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0) {
-        fail_set(&fail, ABX_ERR_SETUP, errno, "socket:stub", "the name server's socket");
-        close_fd(fd);
-        open_failed(boundary, &fail);
-    } else if (stub_attach(boundary->stub, fd, type, &fail) < 0) {
+    if (network_take_socket(boundary, steal_fd(&message->fds[0]), &fail) < 0) {
         open_failed(boundary, &fail);
     }
 }
@@ -251,6 +244,8 @@ attach(void *data)
         fail_set(&fail, errno == ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_SETUP, errno, "loop:add",
                 "the box cannot be watched");
         open_failed(boundary, &fail);
+    } else if (network_watch(boundary, &fail) < 0) {
+        open_failed(boundary, &fail);
     }
 }
 
@@ -266,8 +261,7 @@ detach(void *data)
     commands_free(boundary);
     notify_close(boundary);
     mask_free(boundary->mask);
-    stub_free(boundary->stub);
-    sockets_free(boundary->sockets);
+    network_free(boundary);
 }
 
 /* ---- making and unmaking ---- */
@@ -357,12 +351,6 @@ prepare(struct boundary *boundary, struct fail *fail)
     const bool is_root = plan->capabilities.uid == 0 && plan->capabilities.user_namespace;
     abx_status r;
 
-    if (plan->network == NETWORK_FILTERED && boundary->gateway == NULL) {
-        fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "plan:network",
-                "/network/mode: not enforced by this build");
-        fail_remedy(fail, "use the network mode \"none\"");
-        return ABX_ERR_UNSUPPORTED;
-    }
     boundary->host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (boundary->host_root < 0) {
         return fail_set(fail, ABX_ERR_SETUP, errno, "open:/", "the host's root directory");
@@ -377,12 +365,7 @@ prepare(struct boundary *boundary, struct fail *fail)
             return fail->status;
         }
     }
-    boundary->sockets = sockets_new();
-    if (boundary->sockets == NULL) {
-        return fail_nomem(fail);
-    }
-    boundary->stub = stub_new(boundary, fail);
-    return boundary->stub == NULL ? fail->status : ABX_OK;
+    return network_new(boundary, fail);
 }
 
 /* Limits of the whole box, where a cgroup can be had; else the program's rlimits stand alone. */
@@ -554,5 +537,5 @@ boundary_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict)
 const char *
 boundary_proxy(struct boundary *boundary)
 {
-    return boundary->plan->network == NETWORK_FILTERED ? NETWORK_PROXY_URL : NULL;
+    return boundary->doors == NULL ? NULL : doors_proxy(boundary->doors);
 }

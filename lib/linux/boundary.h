@@ -9,6 +9,9 @@
 struct notify; /* notify.h: the listener of one command */
 struct mask; /* mask.h: the served file system of denied reads */
 struct stub; /* stub.h: the name server of the box */
+struct doors; /* doors.h: listeners at which connections leave the box */
+struct watch; /* watch.h: what the box sent to nowhere */
+struct published; /* publish.h: ports of the box that the host reaches */
 struct sockets; /* sockets.h: unix sockets that the box made */
 struct listeners; /* notify.h: what the listeners of a box share */
 
@@ -22,6 +25,9 @@ struct boundary {
     int host_root; /* O_PATH of the host's "/" */
     struct mask *mask; /* NULL without masks */
     struct stub *stub;
+    struct doors *doors; /* NULL: nothing leaves the box */
+    struct watch *watch; /* NULL without a gateway */
+    struct published *published; /* NULL: no port is */
     struct sockets *sockets; /* unix sockets that the box made; NULL: none is known */
     struct listeners
             *listeners; /* notify.c's: made by the first notify_new, freed by notify_close */
@@ -42,6 +48,9 @@ int boundary_make_socket(struct boundary *boundary, uint32_t how, int32_t value)
 /* The command that a process of the box belongs to (0: cannot be told).  Exact where a listener has
  * spoken of the pid before; else by session and parents. `pid` as the host sees it. */
 uint64_t boundary_command_of(struct boundary *boundary, int32_t pid);
+/* The command that every process of the box belongs to; 0: there are several, or none.  Loop
+ * thread. */
+uint64_t boundary_only_command(struct boundary *boundary);
 void boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command);
 /* /proc/PID/exe of a process, for events; "" if it cannot be read. */
 void boundary_program_of(int32_t pid, char *buffer, size_t room);

@@ -267,6 +267,14 @@ exited(struct boundary *boundary, const struct control_message *message)
     forget_if_over(running);
 }
 
+uint64_t
+boundary_only_command(struct boundary *boundary)
+{
+    const struct running *running = boundary->own->commands;
+
+    return running != NULL && running->next == NULL ? running->id : 0;
+}
+
 /* The descriptor of a message to who waits for it. */
 static void
 give_fd(struct boundary *boundary, uint32_t kind, struct control_message *message)

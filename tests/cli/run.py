@@ -32,9 +32,9 @@ CASES = [
     ("an address without a port", ["explain", "connect", "::1"], 0, r'"verdict":"deny"', r"^$"),
     ("a relative path", ["explain", "read", "x"], 125, r"^$", r"'x': the target must be an absolute path"),
     ("a host that can", ["preflight"], 0, r"(?m)^box +yes ", r"^$"),
-    ("a policy that this build cannot", ["preflight", "--profile", "packages"], 1, r"(?m)^box +no ", r"^$"),
+    ("a policy that this build cannot", ["preflight", "--policy", "nested.json"], 1, r"(?m)^box +no ", r"^$"),
     ("a variable that is not set", ["run", "--profile", "task", "--", "true"], 125, r"^$", r"'output' is not set"),
-    ("a refusal in the events", ["run", "--profile", "packages", "--events", "events", "--", "true"], 125, r"^$",
+    ("a refusal in the events", ["run", "--policy", "nested.json", "--events", "events", "--", "true"], 125, r"^$",
      r"not enforced by this build"),
 ]
 
@@ -47,6 +47,9 @@ def main():
         with open(os.path.join(workspace, "ask.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write",
                        "filesystem": {"write": {"ask": ["${workspace}/asked"]}}}, file)
+        with open(os.path.join(workspace, "nested.json"), "w") as file:
+            json.dump({"version": 1, "extends": "workspace-write",
+                       "weaken": [{"what": "nested-namespaces", "reason": "test"}]}, file)
         for what, arguments, status, output, errors in CASES:
             done = subprocess.run([agentbox] + arguments, cwd=workspace, capture_output=True, text=True, timeout=60,
                                   stdin=subprocess.DEVNULL, env=dict(os.environ, PATH="/usr/bin:/bin", HOME=folder))

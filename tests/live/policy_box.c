@@ -16,6 +16,16 @@
 
 /* ---- the broker ---- */
 
+static void
+add_denial(struct policy_box *box, const struct act *act)
+{
+    str_printf(&box->denials, "%s %s", act->verb, act->target);
+    if (act->request == ABX_REQUEST_CONNECT) {
+        str_printf(&box->denials, ":%u", act->port);
+    }
+    str_add(&box->denials, "\n");
+}
+
 static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
@@ -28,12 +38,19 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     struct ruling ruling = { 0 };
     abx_verdict verdict = policy_decide(box->policy, &request, &ruling);
 
-    if (verdict != ABX_VERDICT_ALLOW) {
-        pthread_mutex_lock(&box->lock);
-        str_printf(&box->denials, "%s %s\n", act->verb, act->target);
-        pthread_mutex_unlock(&box->lock);
+    if (verdict == ABX_VERDICT_ALLOW || act->quiet) {
+        return verdict;
     }
-    return verdict == ABX_VERDICT_ALLOW ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY;
+    pthread_mutex_lock(&box->lock);
+    if (verdict == ABX_VERDICT_ASK && box->asks) {
+        box->asked = *ret_ticket = ++box->tickets;
+        pthread_cond_broadcast(&box->changed);
+    } else {
+        add_denial(box, act);
+        verdict = ABX_VERDICT_DENY;
+    }
+    pthread_mutex_unlock(&box->lock);
+    return verdict;
 }
 
 static void
@@ -47,11 +64,13 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
 {
     struct policy_box *box = data;
 
+    pthread_mutex_lock(&box->lock);
     if (type == ABX_EVENT_DENIAL) {
-        pthread_mutex_lock(&box->lock);
-        str_printf(&box->denials, "%s %s\n", act->verb, act->target);
-        pthread_mutex_unlock(&box->lock);
+        add_denial(box, act);
+    } else {
+        str_printf(&box->notices, "%s %s\n", act->verb, reason);
     }
+    pthread_mutex_unlock(&box->lock);
 }
 
 static void
@@ -69,6 +88,12 @@ exited(void *data, uint64_t command, const struct exit_status *status)
 static void
 ended(void *data)
 {
+    struct policy_box *box = data;
+
+    pthread_mutex_lock(&box->lock);
+    box->exited = true;
+    pthread_cond_broadcast(&box->changed);
+    pthread_mutex_unlock(&box->lock);
 }
 
 /* ---- opening ---- */
@@ -118,12 +143,19 @@ compile(struct policy_box *box, abx_policy *policy, struct fail *fail)
 bool
 policy_box_open(struct policy_box *box, const char *json, const char *workspace)
 {
+    return policy_box_open_out(box, json, workspace, NULL);
+}
+
+bool
+policy_box_open_out(struct policy_box *box, const char *json, const char *workspace,
+        const struct gateway *gateway)
+{
     abx_policy *policy = make_policy(json, workspace);
-    struct box_setup setup = { .plan = &box->plan, .broker = &box->broker };
+    struct box_setup setup = { .plan = &box->plan, .broker = &box->broker, .gateway = gateway };
     struct fail fail = { 0 };
     abx_status r;
 
-    *box = (struct policy_box){ 0 };
+    *box = (struct policy_box){ .asks = gateway != NULL };
     pthread_mutex_init(&box->lock, NULL);
     pthread_cond_init(&box->changed, NULL);
     box->broker = (struct broker){ box, decide, withdraw, report, exited, ended };
@@ -145,6 +177,24 @@ policy_box_open(struct policy_box *box, const char *json, const char *workspace)
                 dump == NULL ? "" : dump);
     }
     return r >= 0;
+}
+
+uint64_t
+policy_box_wait_question(struct policy_box *box)
+{
+    struct timespec deadline;
+    uint64_t ticket;
+
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += WAIT_SECONDS;
+    pthread_mutex_lock(&box->lock);
+    while (box->asked == 0 && pthread_cond_timedwait(&box->changed, &box->lock, &deadline) == 0) {
+        /* until there is one */
+    }
+    ticket = box->asked;
+    box->asked = 0;
+    pthread_mutex_unlock(&box->lock);
+    return ticket;
 }
 
 /* ---- commands ---- */
@@ -234,6 +284,7 @@ policy_box_close(struct policy_box *box)
     plan_done(&box->plan);
     abx_policy_unref(box->policy);
     str_done(&box->denials);
+    str_done(&box->notices);
     pthread_cond_destroy(&box->changed);
     pthread_mutex_destroy(&box->lock);
 }

@@ -4,7 +4,7 @@
 #ifndef ABX_TESTS_LIVE_POLICY_BOX_H
 #define ABX_TESTS_LIVE_POLICY_BOX_H
 
-#include "backend/backend.h"
+#include "backend/gateway.h"
 #include "base/str.h"
 
 #include <pthread.h>
@@ -19,12 +19,20 @@ struct policy_box {
     struct boundary *boundary;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct str denials; /* "verb target\n" of each refusal */
+    struct str denials; /* "verb target\n" of each refusal; "verb target:port" of connections */
+    struct str notices; /* "verb reason\n" */
+    bool asks;
+    uint64_t tickets, asked;
     bool exited;
     struct exit_status status;
     uint64_t next;
 };
 
+/* Opens it, with a way out: questions are asked (policy_box_wait_question), not denied. */
+bool policy_box_open_out(struct policy_box *box, const char *json, const char *workspace,
+        const struct gateway *gateway);
+/* Waits for a question; its ticket, 0: none came. */
+uint64_t policy_box_wait_question(struct policy_box *box);
 /* Opens it; on failure prints why and the plan, and returns false.  `workspace` is ${workspace}. */
 bool policy_box_open(struct policy_box *box, const char *json, const char *workspace);
 /* Runs `sh -c script` in `cwd` and waits; what it printed on both streams, which the caller frees.

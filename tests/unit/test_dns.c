@@ -140,6 +140,7 @@ END_TEST
 /* ---- the server, by sockets ---- */
 
 static struct loop *loop;
+static const struct plan plan; /* mode none */
 static struct boundary boundary;
 static pthread_t thread;
 static struct sockaddr_in server[2];
@@ -176,7 +177,7 @@ set_up(void)
     struct fail fail = { 0 };
 
     loop = loop_new();
-    boundary = (struct boundary){ .loop = loop };
+    boundary = (struct boundary){ .loop = loop, .plan = &plan };
     boundary.stub = stub_new(&boundary, &fail);
     attach(NULL);
     pthread_create(&thread, NULL, run, NULL);
@@ -230,9 +231,9 @@ static const struct ask_case {
     const char *data; /* the end of the answer */
     size_t data_length;
 } ask_cases[] = {
-    { "A gets an address", SOCK_DGRAM, PACKET(HEADER "\1b\1c\0\0\1\0\1"), DNS_OK, "\xc6\x12\0\1",
+    { "A gets an address", SOCK_DGRAM, PACKET(HEADER "\1b\1c\0\0\1\0\1"), DNS_OK, "\xc6\x12\1\1",
             4 },
-    { "A over TCP", SOCK_STREAM, PACKET(HEADER "\1b\1c\0\0\1\0\1"), DNS_OK, "\xc6\x12\0\1", 4 },
+    { "A over TCP", SOCK_STREAM, PACKET(HEADER "\1b\1c\0\0\1\0\1"), DNS_OK, "\xc6\x12\1\1", 4 },
     { "AAAA has no data", SOCK_DGRAM, PACKET(HEADER "\1b\0\0\34\0\1"), DNS_OK, "\0\34\0\1", 4 },
     { "HTTPS has no data", SOCK_DGRAM, PACKET(HEADER "\1b\0\0\101\0\1"), DNS_OK, "\0\101\0\1", 4 },
     { "localhost is itself", SOCK_DGRAM, PACKET(HEADER "\11localhost\0\0\1\0\1"), DNS_OK,
@@ -277,8 +278,8 @@ START_TEST(an_address_leads_back_to_its_name)
     size_t length;
 
     ask(SOCK_DGRAM, PACKET(HEADER "\7Example\3Com\0\0\1\0\1"), out);
-    inet_pton(AF_INET, "198.18.0.1", &address.sin_addr);
-    inet_pton(AF_INET6, "::ffff:198.18.0.1", &mapped.sin6_addr);
+    inet_pton(AF_INET, "198.18.1.1", &address.sin_addr);
+    inet_pton(AF_INET6, "::ffff:198.18.1.1", &mapped.sin6_addr);
     ck_assert_str_eq(stub_name_of(boundary.stub, (struct sockaddr *)&address, name, sizeof name),
             "example.com");
     ck_assert_str_eq(stub_name_of(boundary.stub, (struct sockaddr *)&mapped, name, sizeof name),
@@ -288,7 +289,7 @@ START_TEST(an_address_leads_back_to_its_name)
     length = ask(SOCK_DGRAM,
             PACKET(HEADER "\1"
                           "1\1"
-                          "0\2"
+                          "1\2"
                           "18\3"
                           "198\7in-addr\4arpa\0\0\14\0\1"),
             out);

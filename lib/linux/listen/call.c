@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "linux/filter/calls.h"
+#include "linux/net/dialling.h"
 #include "linux/process.h"
 
 #include <errno.h>
@@ -185,6 +186,8 @@ call_done(struct call *call)
     }
     call->n_grants = 0;
     close_fd(steal_fd(&call->waiting_fd));
+    dialling_leave(call->dialling);
+    call->dialling = NULL;
 }
 
 static bool

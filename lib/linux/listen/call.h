@@ -5,7 +5,7 @@
  * CALL_WORKER and is run again, from its start, on a worker (call->on_worker).  Where the broker
  * says ASK it returns CALL_HOLD and is run again when the answer is ALLOW; call_decide then allows
  * exactly what was asked.  So a handler keeps nothing between its runs and reads the caller's
- * memory anew. */
+ * memory anew; but CALL_DIAL keeps what is dialled. */
 #ifndef ABX_LINUX_CALL_H
 #define ABX_LINUX_CALL_H
 
@@ -16,8 +16,16 @@ enum call_result {
     CALL_REPLY, /* answered with call->error (errno), or call->value if that is 0 */
     CALL_SENT, /* the handler answered it itself, or the caller is gone */
     CALL_HOLD, /* asked: call_decide said ASK */
+    CALL_DIAL, /* wait until the gateway has answered call->dialling, then run the handler again */
     CALL_WORKER, /* would block: run the handler again on a worker */
     CALL_LATER /* busy (a leased file): run the handler again in a while */
+};
+
+/* What a kept call waits for. */
+enum call_wait {
+    WAIT_ANSWER, /* to its last question */
+    WAIT_WHILE, /* a moment */
+    WAIT_DIAL /* the gateway */
 };
 
 #define CALL_GRANTS 3u /* questions one call can have: a link reads, writes and makes a name */
@@ -31,6 +39,8 @@ struct call_grant {
     uint64_t ticket;
     bool granted;
 };
+
+struct dialling;
 
 struct call {
     struct boundary *boundary;
@@ -47,8 +57,9 @@ struct call {
     struct call_grant grants[CALL_GRANTS];
     uint32_t n_grants;
     int waiting_fd; /* what a handler that said CALL_LATER keeps open for its next run, or -1 */
-    bool is_kept; /* notify.c's: on the heap, and in which list */
-    bool is_later;
+    struct dialling *dialling; /* net/dialling.h; owned, or NULL */
+    bool is_kept; /* notify.c's: on the heap */
+    enum call_wait wait; /* notify.c's and held.c's */
     struct call *next;
 };
 

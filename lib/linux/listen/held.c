@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the calls that wait: for the answer to a question, or for a while.  They cost no thread; a
+ * Owns the calls that wait: for the answer to a question, for the gateway, or for a while.  They
+ * cost no thread; a
  * timer looks every 100 ms whether a caller is gone or has a signal to handle.  Knows no system
  * call.  Calls may be added by any thread; the rest is the loop's. */
 #include "linux/listen/listeners.h"
@@ -14,7 +15,9 @@
 static uint64_t
 ticket_of(const struct call *call)
 {
-    return call->is_later || call->n_grants == 0 ? 0 : call->grants[call->n_grants - 1].ticket;
+    return call->wait != WAIT_ANSWER || call->n_grants == 0
+                   ? 0
+                   : call->grants[call->n_grants - 1].ticket;
 }
 
 /* One waiter less for the broker. */
@@ -37,6 +40,15 @@ refuse(struct call *call, int error)
 /* ---- answers ---- */
 
 static void
+run_again(struct call *call)
+{
+    if (!call_to_worker(call)) {
+        call->wait = WAIT_WHILE;
+        held_add(call);
+    }
+}
+
+static void
 apply(struct call *call, abx_verdict verdict)
 {
     if (verdict != ABX_VERDICT_ALLOW) {
@@ -44,10 +56,7 @@ apply(struct call *call, abx_verdict verdict)
         return;
     }
     call->grants[call->n_grants - 1].granted = true;
-    if (!call_to_worker(call)) {
-        call->is_later = true;
-        held_add(call);
-    }
+    run_again(call);
 }
 
 /* Under lock: an answer that came while its question was on the way here. */
@@ -151,6 +160,25 @@ held_answer(struct listeners *listeners, uint64_t ticket, abx_verdict verdict)
 }
 
 static bool
+is_dialled(const struct call *call, const void *data)
+{
+    return call->wait == WAIT_DIAL && call->dialling == data;
+}
+
+void
+held_dialled(struct listeners *listeners, const struct dialling *dialling)
+{
+    struct call *taken;
+
+    pthread_mutex_lock(&listeners->lock);
+    taken = take(listeners, is_dialled, dialling);
+    pthread_mutex_unlock(&listeners->lock);
+    if (taken != NULL) {
+        run_again(taken);
+    }
+}
+
+static bool
 is_of(const struct call *call, const void *data)
 {
     return data == NULL || call->notify == data;
@@ -190,7 +218,7 @@ has_signal(int32_t pid)
 static bool
 is_due(const struct call *call, const void *data)
 {
-    return call->is_later || !call_is_valid(call) || has_signal(call->pid);
+    return call->wait == WAIT_WHILE || !call_is_valid(call) || has_signal(call->pid);
 }
 
 static void

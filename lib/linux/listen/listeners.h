@@ -57,9 +57,11 @@ bool call_to_worker(struct call *call);
 call_handler calls_find(const struct call *call);
 
 /* held.c */
-/* Keeps a call until it is answered or, if it is `is_later`, for a while.  Any thread. */
+/* Keeps a call until what it waits for has come.  Any thread. */
 void held_add(struct call *call);
 void held_answer(struct listeners *listeners, uint64_t ticket, abx_verdict verdict);
+/* The gateway has answered: the call that waits for it goes on.  Any thread. */
+void held_dialled(struct listeners *listeners, const struct dialling *dialling);
 /* All of this listener (NULL: of the box), and what may still come: withdrawn and refused. */
 void held_drop(struct listeners *listeners, struct notify *notify);
 /* Starts the timer if something is held.  Loop thread. */

@@ -6,6 +6,7 @@
 #include "linux/listen/listeners.h"
 
 #include "base/mem.h"
+#include "linux/net/dialling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,8 +123,19 @@ hand_over(struct call *call)
         atomic_fetch_add(&notify->listeners->n_paused, 1);
         loop_modify(notify->source, 0);
     }
-    call->is_later = true;
+    call->wait = WAIT_WHILE;
     held_add(call);
+}
+
+/* The call is kept first: the gateway may answer at once. */
+static void
+dial(struct call *call)
+{
+    struct dialling *shared = dialling_share(call);
+
+    call->wait = WAIT_DIAL;
+    held_add(call);
+    dialling_start(shared);
 }
 
 void
@@ -142,8 +154,14 @@ call_run(struct call *call)
     case CALL_LATER:
         kept = keep(call);
         if (kept != NULL) {
-            kept->is_later = result == CALL_LATER;
+            kept->wait = result == CALL_LATER ? WAIT_WHILE : WAIT_ANSWER;
             held_add(kept);
+        }
+        return;
+    case CALL_DIAL:
+        kept = keep(call);
+        if (kept != NULL) {
+            dial(kept);
         }
         return;
     case CALL_WORKER:

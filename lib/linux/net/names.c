@@ -5,12 +5,13 @@
 #include "linux/net/names.h"
 
 #include "base/vec.h"
+#include "plan/network.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST 0xc6120000u /* 198.18.0.0 */
-#define RANGE (2 * NAMES_MAX)
+#define FIRST (NETWORK_IPV4 + NETWORK_IPV4_OWN)
+#define RANGE (2 * NAMES_MAX - NETWORK_IPV4_OWN)
 #define BUCKETS 4096u
 #define NOTHING UINT32_MAX
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "linux/net/dns.h"
 #include "linux/net/names.h"
+#include "plan/network.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,12 +36,29 @@ struct stub_socket {
 
 struct stub {
     struct boundary *boundary;
+    bool has_gateway, has_ipv6;
     pthread_mutex_t lock; /* names */
     struct names *names;
     struct stub_socket sockets[SOCKETS_MAX];
     struct stub_socket connections[CONNECTIONS_MAX];
     uint64_t accepted;
 };
+
+/* Whether the host has a public IPv6 address and a way out from there; nothing is sent. */
+static bool
+reaches_ipv6(void)
+{
+    const struct sockaddr_in6 somewhere = { .sin6_family = AF_INET6,
+        .sin6_port = htons(9),
+        .sin6_addr.s6_addr = { 0x20, 0x01, 0x48, 0x60, [15] = 1 } };
+    AUTO(closep) int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in6 own;
+    socklen_t size = sizeof own;
+
+    return fd >= 0 && connect(fd, (const struct sockaddr *)&somewhere, sizeof somewhere) == 0 &&
+           getsockname(fd, (struct sockaddr *)&own, &size) == 0 &&
+           own.sin6_addr.s6_addr[0] >> 5 == 1;
+}
 
 struct stub *
 stub_new(struct boundary *boundary, struct fail *fail)
@@ -58,6 +76,8 @@ stub_new(struct boundary *boundary, struct fail *fail)
         return NULL;
     }
     stub->boundary = boundary;
+    stub->has_gateway = plan_has_gateway(boundary->plan);
+    stub->has_ipv6 = stub->has_gateway && reaches_ipv6();
     pthread_mutex_init(&stub->lock, NULL);
     for (size_t i = 0; i < SOCKETS_MAX; i++) {
         stub->sockets[i] = (struct stub_socket){ .stub = stub, .fd = -1 };
@@ -138,11 +158,59 @@ answer_reverse(struct stub *stub, const char *name, struct dns_record *record)
     return code;
 }
 
-/* Every name has an IPv4 address and nothing else: no IPv6, no service binding, no mail. */
+/* The address of a name, host order; 0: no memory. */
+static uint32_t
+address_of(struct stub *stub, const char *name)
+{
+    uint32_t address;
+
+    if (is_below(name, "localhost")) {
+        return INADDR_LOOPBACK;
+    }
+    if (stub->has_gateway && strcmp(name, NETWORK_PROXY_NAME) == 0) {
+        return NETWORK_GATEWAY;
+    }
+    pthread_mutex_lock(&stub->lock);
+    address = names_address(stub->names, name);
+    pthread_mutex_unlock(&stub->lock);
+    return address;
+}
+
+/* The same number below the box's own prefix; loopback is loopback. */
+static void
+put_ipv6(struct dns_record *record, uint32_t address)
+{
+    static const uint8_t prefix[12] = { NETWORK_IPV6_PREFIX };
+    const uint32_t network = htonl(address);
+
+    record->type = DNS_AAAA;
+    record->length = sizeof in6addr_loopback;
+    if (address == INADDR_LOOPBACK) {
+        memcpy(record->data, &in6addr_loopback, sizeof in6addr_loopback);
+        return;
+    }
+    memcpy(record->data, prefix, sizeof prefix);
+    memcpy(record->data + sizeof prefix, &network, sizeof network);
+}
+
+static void
+put_ipv4(struct dns_record *record, uint32_t address)
+{
+    const uint32_t network = htonl(address);
+
+    record->type = DNS_A;
+    record->length = sizeof network;
+    memcpy(record->data, &network, sizeof network);
+}
+
+/* Every name has an IPv4 address, and an IPv6 one where the host could reach such; nothing else: no
+ * service binding, no mail. */
 static int
 answer_name(struct stub *stub, const struct dns_question *question, struct dns_record *record)
 {
     bool local = is_below(question->name, "localhost");
+    bool wants_ipv4 = question->type == DNS_A || question->type == DNS_ANY;
+    bool wants_ipv6 = question->type == DNS_AAAA && (local || stub->has_ipv6);
     uint32_t address;
 
     if (is_below(question->name, "arpa")) {
@@ -152,22 +220,14 @@ answer_name(struct stub *stub, const struct dns_question *question, struct dns_r
     if (question->name[0] == '\0') {
         return DNS_OK;
     }
-    if (local && question->type == DNS_AAAA) {
-        record->type = DNS_AAAA;
-        record->length = sizeof in6addr_loopback;
-        memcpy(record->data, &in6addr_loopback, sizeof in6addr_loopback);
+    if (!wants_ipv4 && !wants_ipv6) {
+        return DNS_OK;
     }
-    if (question->type == DNS_A || question->type == DNS_ANY) {
-        pthread_mutex_lock(&stub->lock);
-        address = htonl(local ? INADDR_LOOPBACK : names_address(stub->names, question->name));
-        pthread_mutex_unlock(&stub->lock);
-        if (address == 0) {
-            return DNS_REFUSED;
-        }
-        record->type = DNS_A;
-        record->length = sizeof address;
-        memcpy(record->data, &address, sizeof address);
+    address = address_of(stub, question->name);
+    if (address == 0) {
+        return DNS_REFUSED;
     }
+    (wants_ipv4 ? put_ipv4 : put_ipv6)(record, address);
     return DNS_OK;
 }
 
@@ -316,29 +376,37 @@ stub_attach(struct stub *stub, int fd, int type, struct fail *fail)
             fail, ABX_ERR_INTERNAL, 0, "attach:dns", "too many sockets for the name server");
 }
 
+/* The number of an address of the box's own range, in either family, host order; else 0. */
+static uint32_t
+number_of(const struct sockaddr *address)
+{
+    static const uint8_t prefix[12] = { NETWORK_IPV6_PREFIX };
+    struct sockaddr_in6 in6;
+    struct sockaddr_in in;
+    uint32_t number;
+
+    if (address->sa_family == AF_INET) {
+        memcpy(&in, address, sizeof in);
+        return ntohl(in.sin_addr.s_addr);
+    }
+    memcpy(&in6, address, sizeof in6);
+    memcpy(&number, in6.sin6_addr.s6_addr + 12, sizeof number);
+    return address->sa_family == AF_INET6 &&
+                           (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) ||
+                                   memcmp(&in6.sin6_addr, prefix, sizeof prefix) == 0)
+                   ? ntohl(number)
+                   : 0;
+}
+
 const char *
 stub_name_of(struct stub *stub, const struct sockaddr *address, char *buffer, size_t room)
 {
+    const uint32_t number = number_of(address);
     const char *name;
-    uint32_t host = 0;
 
-    if (address->sa_family == AF_INET) {
-        struct sockaddr_in in;
-
-        memcpy(&in, address, sizeof in);
-        host = ntohl(in.sin_addr.s_addr);
-    } else if (address->sa_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, address, sizeof in6);
-        if (!IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) {
-            return NULL;
-        }
-        memcpy(&host, in6.sin6_addr.s6_addr + 12, sizeof host);
-        host = ntohl(host);
-    }
     pthread_mutex_lock(&stub->lock);
-    name = names_name(stub->names, host);
+    name = number == NETWORK_GATEWAY && stub->has_gateway ? NETWORK_PROXY_NAME
+                                                          : names_name(stub->names, number);
     if (name != NULL) {
         snprintf(buffer, room, "%s", name);
     }

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * connect() of internet sockets: decided by name where the box's name server gave the address out,
+ * then done on the caller's own socket, with our copy of the address: another thread could put
+ * something else in its place.
+ *
+ * What leaves the box is a passage: the gateway connects outside first, while the call is kept, so
+ * that a dead destination is one for the caller too; then the socket is connected to the very
+ * address that was asked for, where a listener of ours stands (doors.h).  A caller that does not
+ * wait is connected at once, and sees a dead destination as a reset.  Loop thread or worker. */
+#include "linux/net/net_private.h"
+
+#include "linux/net/dialling.h"
+#include "linux/net/doors.h"
+#include "linux/net/stub.h"
+#include "linux/net/watch.h"
+#include "plan/network.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+
+#define CONNECT_PATIENCE_US 200000 /* how long a worker waits before the call is set aside */
+
+/* ---- deciding ---- */
+
+bool
+net_is_own(const struct call *call, const struct address *address)
+{
+    const struct plan *plan = call->boundary->plan;
+
+    return plan_has_network(plan) &&
+           (address_is_loopback(address) ||
+                   (plan_has_gateway(plan) && address_is_own(address, NETWORK_BOX)));
+}
+
+/* The name the address was given out for, else its text; `text` is the address. */
+static void
+name_of(const struct call *call, const struct address *address, char name[NET_NAME_ROOM],
+        char text[INET6_ADDRSTRLEN])
+{
+    struct stub *stub = call->boundary->stub;
+
+    address_text(address, text);
+    if (stub == NULL || stub_name_of(stub, (const struct sockaddr *)&address->storage, name,
+                                NET_NAME_ROOM) == NULL) {
+        snprintf(name, NET_NAME_ROOM, "%s", text);
+    }
+}
+
+abx_verdict
+net_decide(struct call *call, const struct address *address, const char *verb,
+        char name[NET_NAME_ROOM])
+{
+    char text[INET6_ADDRSTRLEN];
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT, .port = address_port(address), .verb = verb, .content = -1
+    };
+
+    name_of(call, address, name, text);
+    act.target = name;
+    act.asked = strcmp(name, text) == 0 ? NULL : text;
+    return call_decide(call, &act, -1, -1);
+}
+
+enum call_result
+net_refuse_datagram(struct call *call, const struct address *address, const char *verb)
+{
+    char name[NET_NAME_ROOM], text[INET6_ADDRSTRLEN];
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT, .port = address_port(address), .verb = verb, .content = -1
+    };
+
+    name_of(call, address, name, text);
+    act.target = name;
+    act.asked = strcmp(name, text) == 0 ? NULL : text;
+    call_report(call, ABX_EVENT_DENIAL, &act, watch_rule, watch_reason, watch_alternative);
+    return call_fail(call, EACCES);
+}
+
+/* ---- connecting ---- */
+
+/* A connect that waits for a full backlog would hold a worker: it is given up for now, and asked
+ * again later, when it finds its own attempt going on or done.  0, an errno, or -1: later. */
+static int
+connect_patiently(int fd, const struct address *address)
+{
+    static const struct timeval patience = { .tv_usec = CONNECT_PATIENCE_US };
+    struct timeval before = { 0 };
+    socklen_t size = sizeof before;
+    bool limited;
+    int error = 0;
+
+    getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &before, &size);
+    limited = before.tv_sec == 0 && before.tv_usec > 0 && before.tv_usec <= CONNECT_PATIENCE_US;
+    if (!limited) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    if (connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0) {
+        error = errno;
+    }
+    if (!limited) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &before, sizeof before);
+    }
+    if (!limited && (error == EINPROGRESS || error == EALREADY || error == EAGAIN)) {
+        return -1;
+    }
+    return error;
+}
+
+/* The result of connect(), CALL_WORKER or CALL_LATER. */
+static enum call_result
+connect_own(struct call *call, int fd, const struct address *address)
+{
+    int flags = fcntl(fd, F_GETFL);
+    int error;
+
+    if ((flags & O_NONBLOCK) == 0) {
+        if (!call->on_worker) {
+            return CALL_WORKER;
+        }
+        error = connect_patiently(fd, address);
+        if (error < 0) {
+            return CALL_LATER;
+        }
+    } else {
+        error = connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 ? errno
+                                                                                             : 0;
+    }
+    return error == 0 ? call_return(call, 0) : call_fail(call, error);
+}
+
+enum call_result
+net_connect(struct call *call, const struct address *address)
+{
+    AUTO(closep) int fd = call_take_fd(call, (int)call->args[0]);
+
+    return fd < 0 ? net_failed(call, fd, "connect") : connect_own(call, fd, address);
+}
+
+/* ---- leaving the box ---- */
+
+/* Connects the socket to where it arrives at our listener; on success that takes the passage. */
+static enum call_result
+cross(struct call *call, int fd, struct passage **passage)
+{
+    struct address target;
+    enum call_result result;
+    int r = doors_open(call->boundary->doors, &(*passage)->to, call->on_worker, &target);
+
+    if (r == -EAGAIN) {
+        return CALL_WORKER;
+    }
+    if (r < 0) {
+        return call_is_starved(r) ? call_starved(call, "", 0) : call_fail(call, ENETUNREACH);
+    }
+    result = connect_own(call, fd, &target);
+    if (result == CALL_REPLY && (call->error == 0 || call->error == EINPROGRESS)) {
+        doors_expect(call->boundary->doors, fd, &target, steal_ptr(passage));
+    }
+    return result;
+}
+
+/* The gateway has connected outside, or has not. */
+static enum call_result
+cross_dialled(struct call *call)
+{
+    AUTO(closep) int fd = -1;
+    struct passage **passage;
+    int error = dialling_result(call->dialling, &passage);
+
+    if (error != 0) {
+        return call_fail(call, error);
+    }
+    fd = call_take_fd(call, (int)call->args[0]);
+    return fd < 0 ? net_failed(call, fd, "connect") : cross(call, fd, passage);
+}
+
+/* Whether the caller waits for as long as it takes. */
+static bool
+is_patient(int fd)
+{
+    struct timeval limit = { 0 };
+    socklen_t size = sizeof limit;
+
+    getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, &size);
+    return (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 && limit.tv_sec == 0 && limit.tv_usec == 0;
+}
+
+static enum call_result
+leave(struct call *call, int fd, enum way way, const char *name, const struct address *to)
+{
+    AUTO(passage_freep) struct passage *passage = passage_new(call, way, name, to);
+
+    if (passage == NULL) {
+        return call_starved(call, "", 0);
+    }
+    if (way == WAY_PROXY || !is_patient(fd)) {
+        return cross(call, fd, &passage);
+    }
+    call->dialling = dialling_new(passage);
+    if (call->dialling == NULL) {
+        return call_starved(call, "", 0);
+    }
+    steal_ptr(&passage);
+    return CALL_DIAL;
+}
+
+/* ---- which way ---- */
+
+/* Other addresses of the loopback network are the box's own. */
+static bool
+is_host_port(const struct call *call, const struct address *address)
+{
+    return address_is_localhost(address) &&
+           plan_has_host_port(call->boundary->plan, address_port(address));
+}
+
+/* A datagram socket may be connected: resolver libraries do that to choose among addresses, and
+ * nothing is sent.  What is sent later is seen by the watch. */
+static enum call_result
+connect_datagrams(struct call *call, int fd, const struct address *address)
+{
+    const bool is_own = net_is_own(call, address);
+    struct watch *watch = call->boundary->watch;
+
+    if (!is_own && watch == NULL) {
+        return net_refuse_datagram(call, address, "connect");
+    }
+    if (connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0) {
+        return call_fail(call, errno);
+    }
+    if (!is_own) {
+        watch_saw(watch, fd, call->command, call->pid);
+    }
+    return call_return(call, 0);
+}
+
+/* Then connect() only tells so. */
+static bool
+is_connected(int fd)
+{
+    struct address peer = { .length = sizeof peer.storage };
+
+    return getpeername(fd, (struct sockaddr *)&peer.storage, &peer.length) == 0;
+}
+
+static enum call_result
+connect_filtered(struct call *call, const struct address *asked)
+{
+    AUTO(closep) int fd = call_take_fd(call, (int)call->args[0]);
+    struct address address = *asked;
+    char name[NET_NAME_ROOM] = "";
+    int type = 0;
+    socklen_t size = sizeof type;
+    enum way way;
+
+    if (fd < 0) {
+        return net_failed(call, fd, "connect");
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_DGRAM) {
+        return connect_datagrams(call, fd, asked);
+    }
+    address_specify(&address);
+    if (is_connected(fd) || (net_is_own(call, &address) && !is_host_port(call, &address))) {
+        return connect_own(call, fd, asked);
+    }
+    if (doors_is_proxy(call->boundary->doors, &address)) {
+        return leave(call, fd, WAY_PROXY, "", &address);
+    }
+    way = address_is_loopback(&address) ? WAY_HOST_LOOPBACK : WAY_TRANSPARENT;
+    switch (net_decide(call, &address, "connect", name)) {
+    case ABX_VERDICT_ALLOW:
+        return leave(call, fd, way, name, &address);
+    case ABX_VERDICT_ASK:
+        return CALL_HOLD;
+    default:
+        return call_fail(call, EACCES);
+    }
+}
+
+enum call_result
+net_connect_inet(struct call *call, const struct address *address)
+{
+    char name[NET_NAME_ROOM];
+
+    if (call->dialling != NULL) {
+        return cross_dialled(call);
+    }
+    if (call->boundary->plan->network == NETWORK_HOST) {
+        return net_connect(call, address);
+    }
+    if (call->boundary->doors != NULL) {
+        return connect_filtered(call, address);
+    }
+    if (net_is_own(call, address)) {
+        return net_connect(call, address);
+    }
+    switch (net_decide(call, address, "connect", name)) {
+    case ABX_VERDICT_ALLOW:
+        return net_connect(call, address);
+    case ABX_VERDICT_ASK:
+        return CALL_HOLD;
+    default:
+        return call_fail(call, EACCES);
+    }
+}
