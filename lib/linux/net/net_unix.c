@@ -10,9 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -106,12 +109,54 @@ is_own(const struct call *call, const struct resolved *resolved)
            sockets_have(call->boundary->sockets, resolved->object);
 }
 
+/* The host's own socket, for which something stands in the box; or -errno. */
+static int
+open_host_socket(const struct call *call, const char *path)
+{
+    const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+    AUTO(closep)
+    int fd = (int)syscall(SYS_openat2, call->boundary->host_root, path + 1, &how, sizeof how);
+    struct stat stat;
+
+    if (fd < 0 || fstat(fd, &stat) < 0) {
+        return -errno;
+    }
+    return S_ISSOCK(stat.st_mode) ? steal_fd(&fd) : -ECONNREFUSED;
+}
+
+static enum call_result
+connect_object(struct call *call, int object)
+{
+    char path[32];
+    struct address address;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", object);
+    set_path(&address, path);
+    return net_connect(call, &address);
+}
+
+/* What policy allows of the host. */
+static enum call_result
+connect_host(struct call *call, const struct resolved *resolved)
+{
+    AUTO(closep) int host = -1;
+
+    if (!plan_is_host_socket(call->boundary->plan, resolved->path)) {
+        return connect_object(call, resolved->object);
+    }
+    if (!call->on_worker) {
+        return CALL_WORKER;
+    }
+    host = open_host_socket(call, resolved->path);
+    return host < 0 ? call_fail(call, -host) : connect_object(call, host);
+}
+
 enum call_result
 net_connect_unix(struct call *call, const struct address *address)
 {
     AUTO(resolved_done) struct resolved resolved;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
-    struct address object;
     int r;
 
     resolved_init(&resolved);
@@ -129,19 +174,17 @@ net_connect_unix(struct call *call, const struct address *address)
     if (!S_ISSOCK(resolved.stat.stx_mode)) {
         return call_fail(call, ECONNREFUSED);
     }
-    if (!is_own(call, &resolved)) {
-        switch (decide(call, resolved.path, path, resolved.object, "connect")) {
-        case ABX_VERDICT_ALLOW:
-            break;
-        case ABX_VERDICT_ASK:
-            return CALL_HOLD;
-        default:
-            return call_fail(call, EACCES);
-        }
+    if (is_own(call, &resolved)) {
+        return connect_object(call, resolved.object);
     }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", resolved.object);
-    set_path(&object, path);
-    return net_connect(call, &object);
+    switch (decide(call, resolved.path, path, resolved.object, "connect")) {
+    case ABX_VERDICT_ALLOW:
+        return connect_host(call, &resolved);
+    case ABX_VERDICT_ASK:
+        return CALL_HOLD;
+    default:
+        return call_fail(call, EACCES);
+    }
 }
 
 /* ---- bind ---- */
