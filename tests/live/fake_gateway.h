@@ -55,6 +55,8 @@ struct hello_server {
 /* Port 0: one that is free. */
 void hello_server_start(struct hello_server *server, uint16_t port);
 void hello_server_stop(struct hello_server *server);
+/* A unix socket of the host that listens; its descriptor. */
+int serve_unix(const char *path);
 /* A port that nobody has. */
 uint16_t free_port(void);
 

@@ -26,10 +26,17 @@
 void
 net_box_open(struct net_box *net, const char *network)
 {
-    static const char *const names[] = { "allowed.test", "asked.test" };
     char policy[1024];
 
     snprintf(policy, sizeof policy, POLICY, network[0] == '\0' ? "" : ", ", network);
+    net_box_open_policy(net, policy);
+}
+
+void
+net_box_open_policy(struct net_box *net, const char *policy)
+{
+    static const char *const names[] = { "allowed.test", "asked.test" };
+
     hello_server_start(&net->server, 0);
     fake_gateway_init(&net->fake);
     for (int i = 0; i < 2; i++) {

@@ -14,6 +14,8 @@ struct net_box {
 
 /* `network`: what the policy has besides its mode and these two names, or "". */
 void net_box_open(struct net_box *net, const char *network);
+/* With this policy. */
+void net_box_open_policy(struct net_box *net, const char *policy);
 void net_box_close(struct net_box *net);
 /* Runs a script, to which PORT is the server's, and checks what it printed. */
 void net_box_expect(struct net_box *net, const char *script, const char *output);

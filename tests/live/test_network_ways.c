@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static struct net_box net;
@@ -316,18 +315,6 @@ START_TEST(a_port_that_is_taken_on_the_host_is_told)
 END_TEST
 
 /* ---- unix sockets of the host ---- */
-
-static int
-serve_unix(const char *path)
-{
-    struct sockaddr_un at = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    ck_assert_int_eq(listen(fd, 4), 0);
-    return fd;
-}
 
 #define REACH                                                                                      \
     "import stat\n"                                                                                \

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -140,7 +141,7 @@ END_TEST
 /* ---- the server, by sockets ---- */
 
 static struct loop *loop;
-static const struct plan plan; /* mode none */
+static struct plan plan; /* mode none */
 static struct boundary boundary;
 static pthread_t thread;
 static struct sockaddr_in server[2];
@@ -314,6 +315,69 @@ START_TEST(more_connections_than_room_drop_the_oldest)
 }
 END_TEST
 
+/* ---- IPv6 ---- */
+
+static void
+write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    ck_assert_msg(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text), "%s", path);
+    close(fd);
+}
+
+/* A host of our own, with a public IPv6 address or without. */
+static void
+become_host(bool has_ipv6)
+{
+    char uid[64], gid[64];
+
+    snprintf(uid, sizeof uid, "0 %u 1\n", getuid());
+    snprintf(gid, sizeof gid, "0 %u 1\n", getgid());
+    ck_assert_int_eq(unshare(CLONE_NEWUSER | CLONE_NEWNET), 0);
+    write_text("/proc/self/setgroups", "deny");
+    write_text("/proc/self/uid_map", uid);
+    write_text("/proc/self/gid_map", gid);
+    ck_assert_int_eq(system("PATH=$PATH:/sbin:/usr/sbin; ip link set lo up && "
+                            "ip -6 addr add fd00:1::1/64 dev lo nodad && "
+                            "ip -6 route add default dev lo src fd00:1::1"),
+            0);
+    if (has_ipv6) {
+        ck_assert_int_eq(system("PATH=$PATH:/sbin:/usr/sbin; ip -6 route del default && "
+                                "ip -6 addr add 2600::1/64 dev lo nodad && "
+                                "ip -6 route add default dev lo src 2600::1"),
+                0);
+    }
+    plan = (struct plan){ .network = NETWORK_FILTERED, .capabilities = { .net_namespace = true } };
+}
+
+#define OWN "\xfd\x61\x67\x62\x6f\x78\0\0\0\0\0\0\xc6\x12"
+
+START_TEST(a_name_has_an_ipv6_address_only_where_the_host_reaches_such)
+{
+    struct sockaddr_in6 address = { .sin6_family = AF_INET6 };
+    uint8_t out[DNS_ANSWER_MAX];
+    char name[DNS_NAME_MAX];
+    size_t length;
+
+    become_host(_i == 1);
+    set_up();
+    ask(SOCK_DGRAM, PACKET(HEADER "\1b\1c\0\0\1\0\1"), out);
+    length = ask(SOCK_DGRAM, PACKET(HEADER "\1b\1c\0\0\34\0\1"), out);
+    ck_assert_int_eq(out[7], _i);
+    ck_assert(_i == 0 || memcmp(out + length - 16, OWN "\1\1", 16) == 0);
+    memcpy(&address.sin6_addr, OWN "\1\1", 16);
+    ck_assert_str_eq(
+            stub_name_of(boundary.stub, (struct sockaddr *)&address, name, sizeof name), "b.c");
+    length = ask(SOCK_DGRAM, PACKET(HEADER "\5proxy\10agentbox\10internal\0\0\1\0\1"), out);
+    ck_assert_mem_eq(out + length - 4, "\xc6\x12\0\1", 4);
+    memcpy(&address.sin6_addr, OWN "\0\1", 16);
+    ck_assert_str_eq(stub_name_of(boundary.stub, (struct sockaddr *)&address, name, sizeof name),
+            "proxy.agentbox.internal");
+    tear_down();
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -326,6 +390,7 @@ make_suite(void)
     tcase_add_test(packets, each_name_keeps_its_address);
     tcase_add_test(packets, the_oldest_name_gives_way_and_its_address_is_not_reused_soon);
     suite_add_tcase(suite, packets);
+    tcase_add_loop_test(packets, a_name_has_an_ipv6_address_only_where_the_host_reaches_such, 0, 2);
     tcase_add_checked_fixture(sockets, set_up, tear_down);
     tcase_add_loop_test(sockets, the_server_answers, 0, N_ELEMENTS(ask_cases));
     tcase_add_test(sockets, an_address_leads_back_to_its_name);
