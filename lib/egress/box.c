@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,14 @@ errand_new(const struct subject *subject, const struct destination *destination)
     errand->subject.program = memcpy(texts, subject->program, program);
     errand->destination.name = memcpy(texts + program, destination->name, name);
     return errand;
+}
+
+bool
+is_address(const char *name)
+{
+    uint8_t bytes[16];
+
+    return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
 static const char *

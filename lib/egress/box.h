@@ -61,6 +61,9 @@ void tell_denial(struct egress_box *box, const struct subject *subject,
 void refusal_set(
         struct refusal *refusal, const char *rule, const char *reason, const char *alternative);
 
+/* Whether the name of a destination is an address. */
+bool is_address(const char *name);
+
 /* Closes so that the peer sees a reset. */
 void close_with_reset(int fd);
 
