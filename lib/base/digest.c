@@ -2,21 +2,42 @@
  * Owns SHA-256, by way of nettle, which is included nowhere else.  Pure, any thread. */
 #include "base/digest.h"
 
+#include <nettle/hmac.h>
 #include <nettle/sha2.h>
+#include <string.h>
+
+void
+digest_spell(const uint8_t digest[DIGEST_SIZE], char ret_hex[DIGEST_HEX_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < DIGEST_SIZE; i++) {
+        ret_hex[2 * i] = digits[digest[i] >> 4];
+        ret_hex[2 * i + 1] = digits[digest[i] & 15];
+    }
+    ret_hex[2 * DIGEST_SIZE] = '\0';
+}
 
 void
 digest_hex(const void *bytes, size_t length, char ret_hex[DIGEST_HEX_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
     struct sha256_ctx context;
     uint8_t digest[SHA256_DIGEST_SIZE];
 
     sha256_init(&context);
     sha256_update(&context, length, bytes);
     sha256_digest(&context, sizeof digest, digest);
-    for (size_t i = 0; i < sizeof digest; i++) {
-        ret_hex[2 * i] = digits[digest[i] >> 4];
-        ret_hex[2 * i + 1] = digits[digest[i] & 15];
-    }
-    ret_hex[2 * sizeof digest] = '\0';
+    digest_spell(digest, ret_hex);
+}
+
+void
+digest_hmac(const void *key, size_t key_length, const void *bytes, size_t length,
+        uint8_t ret_digest[DIGEST_SIZE])
+{
+    struct hmac_sha256_ctx context;
+
+    hmac_sha256_set_key(&context, key_length, key);
+    hmac_sha256_update(&context, length, bytes);
+    hmac_sha256_digest(&context, DIGEST_SIZE, ret_digest);
+    explicit_bzero(&context, sizeof context);
 }

@@ -27,7 +27,7 @@ struct replace_setup {
 
 enum replace_result {
     REPLACE_DONE,
-    REPLACE_WAIT, /* a secret is wanted and not there yet: nothing was changed, `ready` follows */
+    REPLACE_WAIT, /* a secret is wanted and not there yet: what is left waits, `ready` follows */
     REPLACE_REFUSED /* the event has been made; replace_refusal says why */
 };
 
@@ -44,27 +44,28 @@ bool replace_wants_body(const struct replace *replace);
  * answers that are not compressed where they are to be read. */
 enum replace_result replace_request(
         struct replace *replace, struct evbuffer *head, struct evbuffer *body);
-/* Moves a piece of a streaming body from `from` to `to`; keeps back what may be the beginning of
- * something.  Every streaming body goes through this, whatever its origin. */
-enum replace_result replace_request_body(
-        struct replace *replace, struct evbuffer *from, bool is_last, struct evbuffer *to);
+/* Moves a piece of a streaming body from `from` to `to`.  What may be the beginning of something
+ * stays in `from`, to which the next piece is added; with `is_last` nothing stays.  Every streaming
+ * body goes through this, whatever its origin.  `keeps_length`: it was announced. */
+enum replace_result replace_request_body(struct replace *replace, struct evbuffer *from,
+        bool keeps_length, bool is_last, struct evbuffer *to);
 
 /* Whether the bodies of answers may change, so that their length is not known: the session sends
  * them chunked, or until it closes. */
 bool replace_changes_answer(const struct replace *replace);
 /* Rewrites an answer's head.  REFUSED (502): its body could not be read. */
 enum replace_result replace_answer(struct replace *replace, struct evbuffer *head);
-/* As above; never waits and refuses nothing. */
-void replace_answer_body(
+/* As above; never waits.  REFUSED: no memory; the answer cannot go on. */
+enum replace_result replace_answer_body(
         struct replace *replace, struct evbuffer *from, bool is_last, struct evbuffer *to);
 
 /* Bytes that cannot be changed: after an upgrade, in a tunnel.  Sees what stands in several pieces,
- * too. */
+ * too.  An answer is refused where it has a secret: the connection ends. */
 enum replace_result replace_watch(
         struct replace *replace, bool is_answer, const void *bytes, size_t length);
 
 /* After REPLACE_REFUSED. */
 const struct refusal *replace_refusal(const struct replace *replace);
-int replace_status(const struct replace *replace); /* 403, 413 or 502 */
+int replace_status(const struct replace *replace); /* 400, 403, 413, 502 or 503 */
 
 #endif
