@@ -158,7 +158,10 @@ try_sample(const char *sample)
         spoiled_kind = 0;
         return spoiled_error;
     }
-    if (sample[0] == SAMPLE_CONNECT || sample[0] == SAMPLE_UNSHARE) {
+    if (sample[0] == SAMPLE_CONNECT) {
+        return strcmp(sample + 1, "198.18.0.1:3128") == 0 ? 0 : EACCES;
+    }
+    if (sample[0] == SAMPLE_UNSHARE) {
         return EPERM;
     }
     return fake_try(UINT64_MAX, access, sample + 1, NULL) == ABX_VERDICT_ALLOW ? 0 : EACCES;

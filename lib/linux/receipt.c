@@ -41,12 +41,27 @@ namespaces(struct str *out, const struct capabilities *has)
                                  "from reaching them");
     layer(out, "proc", on(has->fresh_proc),
             has->fresh_proc ? "of the box" : "the host\'s: others are listed, not reached");
-    layer(out, "net namespace", on(has->net_namespace),
-            has->net_namespace ? "loopback of the box only"
-                               : "connections are decided by the broker alone");
     layer(out, "ipc and uts namespaces", on(has->user_namespace),
             has->user_namespace ? "no shared memory with the host"
                                 : "System V IPC and message queues are refused");
+}
+
+static void
+network(struct str *out, const struct plan *plan)
+{
+    if (plan->network == NETWORK_HOST) {
+        layer(out, "net namespace", "unused", "the network of the host, as the policy says");
+    } else if (plan_has_gateway(plan)) {
+        layer(out, "net namespace", "on",
+                "loopback of the box, and a gateway behind it at which every other address ends");
+    } else if (plan_has_network(plan)) {
+        layer(out, "net namespace", "on", "loopback of the box only");
+    } else if (plan->network == NETWORK_FILTERED) {
+        layer(out, "net namespace", "off",
+                "connections are decided by the broker alone, by address; names are for the proxy");
+    } else {
+        layer(out, "net namespace", "off", "connections are decided by the broker alone");
+    }
 }
 
 static void
@@ -99,6 +114,7 @@ boundary_receipt(struct boundary *boundary)
 
     str_add(&out, "[");
     namespaces(&out, has);
+    network(&out, boundary->plan);
     str_printf(&detail, "ABI %" PRIu32, has->landlock_abi);
     layer(&out, "landlock", on(has->landlock_abi > 0), detail.data == NULL ? "" : detail.data);
     str_done(&detail);

@@ -23,6 +23,6 @@
 #define NETWORK_PROXY_NAME "proxy.agentbox.internal"
 #define NETWORK_PROXY_ADDRESS "198.18.0.1"
 #define NETWORK_PROXY_PORT 3128
-#define NETWORK_PROXY_URL "http://" NETWORK_PROXY_NAME ":3128"
+#define NETWORK_PROXY_URL "http://" NETWORK_PROXY_NAME ":3128" /* the same port */
 
 #endif

@@ -156,7 +156,7 @@ enum wire_sample {
     SAMPLE_WRITE = 'w', /* opens a file that exists */
     SAMPLE_CREATE = 't', /* makes a nameless file in a directory */
     SAMPLE_EXEC = 'x', /* asks whether a file could be executed (since Linux 6.14, else EINVAL) */
-    SAMPLE_CONNECT = 'c', /* a TCP connection to 192.0.2.1, an address of nobody */
+    SAMPLE_CONNECT = 'c', /* begins a TCP connection to an IPv4 address and port */
     SAMPLE_UNSHARE = 'u' /* a user namespace of its own */
 };
 

@@ -4,6 +4,7 @@
  * boundary can be what stops it.  Runs on the thread that opens the box. */
 #include "supervise/canary.h"
 
+#include "plan/network.h"
 #include "plan/wire.h"
 
 #include <errno.h>
@@ -14,6 +15,12 @@
 #include <unistd.h>
 
 #define SAMPLES_MAX 8
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+#define NOBODY "192.0.2.1"
+#define NOBODY_PORT 9
+#define NOBODY_ENDPOINT NOBODY ":" TEXT(NOBODY_PORT)
+#define PROXY_ENDPOINT NETWORK_PROXY_ADDRESS ":" TEXT(NETWORK_PROXY_PORT)
 #define WAIT_MS 10000
 #define CANARY_ID UINT64_MAX /* no command's */
 #define KNOWN_MAX 64u
@@ -116,6 +123,28 @@ choose_path(
     }
 }
 
+/* The explicit proxy is allowed to everyone and leads no further by itself; behind the other
+ * address is nobody (RFC 5737). */
+static void
+choose_connect(abx_box *box, struct samples *samples)
+{
+    const char *proxy = box->context->backend->proxy(box->boundary);
+    const abx_request request = { .size = sizeof request,
+        .kind = ABX_REQUEST_CONNECT,
+        .target = NOBODY,
+        .port = NOBODY_PORT,
+        .verb = "connect" };
+    struct ruling ruling;
+
+    if (proxy != NULL) {
+        add(samples, "connect-allowed", true, SAMPLE_CONNECT,
+                plan_has_gateway(&box->plan) ? PROXY_ENDPOINT : proxy + strlen("http://"));
+    }
+    if (policy_decide(box->resolved, &request, &ruling) == ABX_VERDICT_DENY) {
+        add(samples, "connect-denied", false, SAMPLE_CONNECT, NOBODY_ENDPOINT);
+    }
+}
+
 static abx_status
 choose(abx_box *box, struct samples *samples, struct fail *fail)
 {
@@ -134,9 +163,7 @@ choose(abx_box *box, struct samples *samples, struct fail *fail)
         choose_path(box, samples, &wanted[i], &paths);
     }
     vec_done(&paths);
-    if (settings->network == NETWORK_NONE) {
-        add(samples, "connect-denied", false, SAMPLE_CONNECT, "");
-    }
+    choose_connect(box, samples);
     if (!settings->weaken_nested_namespaces) {
         add(samples, "namespace-denied", false, SAMPLE_UNSHARE, "");
     }
@@ -230,6 +257,10 @@ judge(const struct samples *samples, struct fail *fail)
             return fail_set(fail, ABX_ERR_SETUP, 0, step,
                     "the boundary does not stop what the policy denies: '%.300s'",
                     sample->text + 1);
+        }
+        if (sample->allowed && sample->text[0] == SAMPLE_CONNECT && sample->error != 0) {
+            return fail_set(fail, ABX_ERR_SETUP, sample->error, step,
+                    "the way out of the box does not work: '%.300s'", sample->text + 1);
         }
         if (sample->allowed && is_refusal(sample->error)) {
             fail_set(fail, ABX_ERR_SETUP, sample->error, step,

@@ -65,6 +65,7 @@ add_weaker(struct str *out, const abx_box *box)
         { !can->cgroup, "no delegated cgroup",
                 "the memory limit holds for what each process has of its own, not for the whole "
                 "box" },
+        { settings->network == NETWORK_HOST, "host network", "the policy weakens it" },
         { settings->weaken_nested_namespaces, "nested namespaces", "the policy weakens it" },
         { settings->weaken_best_effort, "best effort", "the policy weakens it" },
     };

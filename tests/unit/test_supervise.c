@@ -825,12 +825,14 @@ static const struct spoil_case {
     char kind;
     int32_t error;
     const char *step; /* NULL: opens */
+    bool is_filtered;
 } spoil_cases[] = {
     { "a denied read that works", SAMPLE_READ, 0, "canary:read-denied" },
     { "a denied write that works", SAMPLE_CREATE, 0, "canary:write-denied" },
     { "a connection that works", SAMPLE_CONNECT, 0, "canary:connect-denied" },
     { "a namespace that can be had", SAMPLE_UNSHARE, 0, "canary:namespace-denied" },
     { "a call that does not exist", SAMPLE_UNSHARE, ENOSYS, NULL },
+    { "a way out that is none", SAMPLE_CONNECT, ECONNREFUSED, "canary:connect-allowed", true },
 };
 
 START_TEST(a_box_whose_canary_is_not_stopped_does_not_open)
@@ -839,11 +841,12 @@ START_TEST(a_box_whose_canary_is_not_stopped_does_not_open)
     struct fail fail = { 0 };
     abx_policy *policy = parse("{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"/secret\"]},"
                                "\"write\":{\"deny\":[\"/w\"]}}}");
+    abx_policy *filtered = parse("{\"version\":1,\"network\":{\"mode\":\"filtered\"}}");
     abx_box *other = NULL;
     abx_status r;
 
     fake_spoil_canary(c->kind, c->error);
-    r = box_open(context, policy, &other, &fail);
+    r = box_open(context, c->is_filtered ? filtered : policy, &other, &fail);
     if (c->step == NULL) {
         ck_assert_msg(r == ABX_OK, "%s: %s", c->name, fail.text);
         box_unref(other);
@@ -852,6 +855,7 @@ START_TEST(a_box_whose_canary_is_not_stopped_does_not_open)
         ck_assert_str_eq(fail.step, c->step);
     }
     ck_assert_uint_eq(fake_open_boundaries(), 1);
+    abx_policy_unref(filtered);
     abx_policy_unref(policy);
 }
 END_TEST

@@ -5,6 +5,8 @@
 
 #include "linux/init/sys.h"
 
+#include <linux/in.h>
+
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define EXECVE_CHECK 0x10000 /* AT_EXECVE_CHECK, since Linux 6.14 */
 #define NEW_USER_NAMESPACE 0x10000000 /* CLONE_NEWUSER */
@@ -28,22 +30,25 @@ try_exec(const char *path)
     return (int)SYS(execveat, AT_FDCWD, path, none, none + 1, EXECVE_CHECK, 0);
 }
 
+/* One that is under way was not stopped. */
 static int
-try_connect(void)
+try_connect(const char *target)
 {
-    const struct {
-        uint16_t family;
-        uint8_t port[2], address[4], zero[8];
-    } nobody = { SYS_AF_INET, { 0, 9 }, { 192, 0, 2, 1 }, { 0 } };
-    int fd = (int)SYS(socket, SYS_AF_INET, SYS_SOCK_STREAM | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK,
-            0, 0, 0, 0);
-    int r = fd;
+    struct sockaddr_in to;
+    int fd;
+    int r;
 
-    if (fd >= 0) {
-        r = (int)SYS(connect, fd, &nobody, sizeof nobody, 0, 0, 0);
-        sys_close(fd);
+    if (!init_read_endpoint(target, &to)) {
+        return -EINVAL;
     }
-    return r;
+    fd = (int)SYS(socket, SYS_AF_INET, SYS_SOCK_STREAM | SYS_SOCK_CLOEXEC | SYS_SOCK_NONBLOCK, 0, 0,
+            0, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    r = (int)SYS(connect, fd, &to, sizeof to, 0, 0, 0);
+    sys_close(fd);
+    return r == -EINPROGRESS ? 0 : r;
 }
 
 static int
@@ -59,7 +64,7 @@ try_sample(const char *sample)
     case SAMPLE_EXEC:
         return try_exec(sample + 1);
     case SAMPLE_CONNECT:
-        return try_connect();
+        return try_connect(sample + 1);
     case SAMPLE_UNSHARE:
         return (int)SYS(unshare, NEW_USER_NAMESPACE, 0, 0, 0, 0, 0);
     }

@@ -118,6 +118,10 @@ int init_attach(struct init *init, int tree, const char *path);
  * and cannot go on. */
 bool init_make_socket(struct init *init, const struct wire_message *request, int *ret_fd);
 
+/* Reads "192.0.2.1:9". */
+struct sockaddr_in;
+bool init_read_endpoint(const char *text, struct sockaddr_in *ret_address);
+
 /* link.c */
 int init_enter_network(int network);
 

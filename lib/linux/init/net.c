@@ -80,19 +80,34 @@ read_number(const char **text, unsigned base, long max)
     return value;
 }
 
+/* The address at *text, which is moved behind it. */
 static bool
-read_ipv4(const char *text, unsigned char *address)
+read_ipv4(const char **text, unsigned char *address)
 {
     for (int i = 0; i < 4; i++) {
-        long byte = read_number(&text, 10, 255);
+        long byte = read_number(text, 10, 255);
 
-        if (byte < 0 || *text != (i < 3 ? '.' : '\0')) {
+        if (byte < 0 || (i < 3 && **text != '.')) {
             return false;
         }
         address[i] = (unsigned char)byte;
-        text++;
+        *text += i < 3;
     }
     return true;
+}
+
+bool
+init_read_endpoint(const char *text, struct sockaddr_in *ret_address)
+{
+    long port;
+
+    *ret_address = (struct sockaddr_in){ .sin_family = SYS_AF_INET };
+    if (!read_ipv4(&text, (unsigned char *)&ret_address->sin_addr) || *text++ != ':') {
+        return false;
+    }
+    port = read_number(&text, 10, 0xffff);
+    ret_address->sin_port = __builtin_bswap16((uint16_t)port);
+    return port >= 0 && *text == '\0';
 }
 
 /* Groups with at most one "::"; the form with a dotted tail is not needed here. */
@@ -150,12 +165,13 @@ static int
 read_address(const char *text, uint64_t port, union address *ret_address)
 {
     const uint16_t net_port = __builtin_bswap16((uint16_t)port);
+    const char *end = text;
 
     *ret_address = (union address){ 0 };
     if (port > 0xffff) {
         return -EINVAL;
     }
-    if (read_ipv4(text, (unsigned char *)&ret_address->v4.sin_addr)) {
+    if (read_ipv4(&end, (unsigned char *)&ret_address->v4.sin_addr) && *end == '\0') {
         ret_address->v4.sin_family = SYS_AF_INET;
         ret_address->v4.sin_port = net_port;
         return sizeof ret_address->v4;
