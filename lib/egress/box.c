@@ -4,6 +4,7 @@
 #include "egress/box.h"
 
 #include "base/mem.h"
+#include "egress/secrets.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -185,6 +186,10 @@ egress_open(struct egress *egress, const struct egress_setup *setup, struct egre
     box->policy = setup->policy;
     box->broker = setup->broker;
     box->backend = setup->backend;
+    if (secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0) {
+        free(box);
+        return fail->status;
+    }
     gateway_init(box);
     *ret_box = box;
     return ABX_OK;
@@ -196,6 +201,49 @@ egress_gateway(struct egress_box *box)
     return &box->gateway;
 }
 
+/* ---- its secrets ---- */
+struct secrets *
+egress_secrets(struct egress_box *box)
+{
+    return box->secrets;
+}
+
+const char *const *
+egress_environment(struct egress_box *box)
+{
+    return secrets_environment(box->secrets);
+}
+
+struct new_secret {
+    struct egress_box *box;
+    const char *name;
+    const void *secret;
+    size_t length;
+    int64_t expires_ms;
+    struct fail *fail;
+    abx_status result;
+};
+
+static void
+set_secret(void *data)
+{
+    struct new_secret *new_secret = data;
+
+    new_secret->result = secrets_set(new_secret->box->secrets, new_secret->name, new_secret->secret,
+            new_secret->length, new_secret->expires_ms, new_secret->fail);
+}
+
+abx_status
+egress_set_secret(struct egress_box *box, const char *name, const void *secret, size_t length,
+        int64_t expires_ms, struct fail *fail)
+{
+    struct new_secret new_secret = { box, name, secret, length, expires_ms, fail, ABX_OK };
+
+    egress_call(box->egress, set_secret, &new_secret);
+    return new_secret.result;
+}
+
+/* ---- its end ---- */
 static void
 stop(void *data)
 {
@@ -205,6 +253,7 @@ stop(void *data)
     while (box->parts != NULL) {
         box->parts->end(box->parts);
     }
+    secrets_free(box->secrets);
 }
 
 void

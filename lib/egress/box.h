@@ -24,6 +24,7 @@ struct egress_box {
     const char *backend;
     struct gateway gateway;
     struct upstream *upstream; /* NULL: there is none */
+    struct secrets *secrets;
     struct part *parts;
     size_t n_parts;
     struct decision *decisions; /* that wait for an answer */

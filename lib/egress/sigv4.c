@@ -8,6 +8,7 @@
 #include "egress/forms.h"
 #include "egress/sigv4_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define PART_MIN 8u
@@ -255,5 +256,88 @@ sigv4_sign(const struct sigv4_message *message, const struct sigv4_key *key,
         return false;
     }
     memcpy(out->data + at, scheme->signature, DIGEST_HEX_SIZE - 1);
+    return true;
+}
+
+/* ---- chunks ---- */
+
+struct sigv4_chain {
+    char *beginning; /* of the text to sign: algorithm, time, scope */
+    struct vault *signing; /* the derived key */
+    char previous[DIGEST_HEX_SIZE];
+};
+
+bool
+sigv4_is_chained(const struct sigv4_message *message)
+{
+    struct parts parts;
+    const struct field *payload;
+
+    if (sigv4_split(message, &parts) != NULL) {
+        return false;
+    }
+    payload = parts_find(&parts, "x-amz-content-sha256");
+    return payload != NULL && piece_is(payload->value, "STREAMING-AWS4-HMAC-SHA256-PAYLOAD");
+}
+
+void
+sigv4_chain_free(struct sigv4_chain *chain)
+{
+    if (chain != NULL) {
+        vault_unref(chain->signing);
+        free(chain->beginning);
+        free(chain);
+    }
+}
+
+struct sigv4_chain *
+sigv4_chain_new(const struct sigv4_message *message, const struct sigv4_key *key,
+        const struct sigv4_scheme *scheme)
+{
+    AUTO(vault_unrefp) struct vault *first = vault_new(4 + key->secret_length);
+    struct sigv4_chain *chain = calloc(1, sizeof *chain);
+    struct str beginning = { 0 };
+    struct parts parts;
+
+    if (chain == NULL || first == NULL || sigv4_split(message, &parts) != NULL) {
+        free(chain);
+        return NULL;
+    }
+    str_add(&beginning, ALGORITHM "-PAYLOAD\n");
+    add_piece(&beginning, parts.time);
+    str_add(&beginning, "\n");
+    add_piece(&beginning, parts.scope);
+    str_add(&beginning, "\n");
+    chain->beginning = str_steal(&beginning, NULL);
+    chain->signing = vault_new(DIGEST_SIZE);
+    if (chain->beginning == NULL || chain->signing == NULL) {
+        sigv4_chain_free(chain);
+        return NULL;
+    }
+    derive_key(&parts, key, first, chain->signing->bytes);
+    memcpy(chain->previous, scheme->signature, sizeof chain->previous);
+    return chain;
+}
+
+bool
+sigv4_chain_next(struct sigv4_chain *chain, const void *bytes, size_t length,
+        char ret_signature[DIGEST_HEX_SIZE])
+{
+    AUTO(str_done) struct str text = { 0 };
+    char digest[DIGEST_HEX_SIZE];
+    uint8_t signature[DIGEST_SIZE];
+
+    str_add(&text, chain->beginning);
+    str_add(&text, chain->previous);
+    digest_hex("", 0, digest);
+    str_printf(&text, "\n%s\n", digest);
+    digest_hex(bytes, length, digest);
+    str_add(&text, digest);
+    if (text.failed) {
+        return false;
+    }
+    digest_hmac(chain->signing->bytes, DIGEST_SIZE, text.data, text.length, signature);
+    digest_spell(signature, chain->previous);
+    memcpy(ret_signature, chain->previous, sizeof chain->previous);
     return true;
 }

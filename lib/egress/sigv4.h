@@ -41,4 +41,19 @@ bool sigv4_check(const struct sigv4_message *message, const struct sigv4_key *ke
 bool sigv4_sign(const struct sigv4_message *message, const struct sigv4_key *key,
         struct sigv4_scheme *scheme, struct str *out);
 
+/* ---- bodies in signed chunks: each chunk's signature has the one before in it ---- */
+
+struct sigv4_chain;
+
+/* Whether the body is of that kind. */
+bool sigv4_is_chained(const struct sigv4_message *message);
+/* After sigv4_sign, with the message that it wrote.  NULL: no memory. */
+struct sigv4_chain *sigv4_chain_new(const struct sigv4_message *message,
+        const struct sigv4_key *key, const struct sigv4_scheme *scheme);
+void sigv4_chain_free(struct sigv4_chain *chain);
+/* The signature of the next chunk, which holds these bytes (none: it is the last).  False: no
+ * memory. */
+bool sigv4_chain_next(
+        struct sigv4_chain *chain, const void *bytes, size_t length, char ret_signature[65]);
+
 #endif
