@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as messages and command blocks: init reads nothing outside and ends in order.  An input
  * is a list of {length (2 bytes), descriptors, flags, datagram}, up to a length of 0; the rest is
- * the block. */
+ * the command that a seat gets. */
 #include "fake_sys.h"
 #include "linux/init/init.h"
 
@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct init init;
-static struct fake_message inbox[MESSAGES];
+static struct fake_message inbox[MESSAGES + 1]; /* the last is for the seat */
 
 static void
 run(void *unused)
@@ -37,7 +37,7 @@ serve(size_t n_messages, bool in_child)
     init.header.filter_flags = WIRE_FILTER_NOTIFY;
     fake.in_child = in_child;
     fake.inbox = inbox;
-    fake.n_inbox = n_messages;
+    fake.n_inbox = n_messages + 1;
     fake.events = events;
     fake.n_events = n_messages;
     fake_run(run, NULL);
@@ -82,10 +82,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     memcpy(block, data, size);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i <= n; i++) {
         inbox[i].block = block;
         inbox[i].block_size = size;
     }
+    inbox[n].n_fds = 3;
+    inbox[n].size = 0;
+    inbox[n].flags = 0;
     serve(n, false);
     serve(n, true);
     free(block);

@@ -101,6 +101,21 @@ fake_close(long fd)
     return 0;
 }
 
+/* The beginning of what comes over a stream; the rest is read. */
+static long
+fake_receive_part(const struct sys_iovec *iov, const struct fake_message *message)
+{
+    const size_t n = message->block_size < iov->size ? message->block_size : iov->size;
+
+    if (fake.limit_set_meanwhile != 0) {
+        fake.limits[fake.limit_set_meanwhile][0]++;
+    }
+    memcpy(iov->base, message->block, n);
+    fake.pipe = (const char *)message->block + n;
+    fake.pipe_size = message->block_size - n;
+    return (long)n;
+}
+
 static long
 fake_receive(struct sys_msghdr *header)
 {
@@ -112,7 +127,6 @@ fake_receive(struct sys_msghdr *header)
         return 0;
     }
     message = &fake.inbox[fake.inbox_at++];
-    memcpy(header->iov->base, &message->wire, message->size);
     header->flags = message->flags;
     header->control_size = 0;
     if (message->n_fds > 0) {
@@ -127,6 +141,10 @@ fake_receive(struct sys_msghdr *header)
             fake.block_sizes[fds[0]] = message->block_size;
         }
     }
+    if (header->iov->size < sizeof message->wire) {
+        return fake_receive_part(header->iov, message);
+    }
+    memcpy(header->iov->base, &message->wire, message->size);
     return (long)message->size;
 }
 
@@ -140,7 +158,10 @@ fake_send(const struct sys_msghdr *header)
     }
     message = &fake.outbox[fake.n_outbox++];
     memcpy(&message->wire, header->iov->base, header->iov->size);
-    message->n_fds = header->control_size > 0;
+    message->n_fds =
+            header->control_size == 0
+                    ? 0
+                    : (int)((header->control_size - sizeof(struct sys_cmsg)) / sizeof(int));
     return (long)header->iov->size;
 }
 
@@ -286,6 +307,18 @@ fake_pipe(int *fds)
 }
 
 static long
+fake_limit(long resource, const void *set, void *get)
+{
+    if (get != NULL) {
+        memcpy(get, fake.limits[resource], sizeof fake.limits[0]);
+    }
+    if (set != NULL) {
+        memcpy(fake.limits[resource], set, sizeof fake.limits[0]);
+    }
+    return 0;
+}
+
+static long
 fake_result(long number, const long *a)
 {
     switch (number) {
@@ -307,6 +340,10 @@ fake_result(long number, const long *a)
         return a[1] == (long)TIOCGPTPEER || a[1] == GET_NAMESPACE ? new_fd() : 0;
     case __NR_pipe2:
         return fake_pipe((int *)a[0]);
+    case __NR_socketpair:
+        return fake_pipe((int *)a[3]);
+    case __NR_prlimit64:
+        return fake_limit(a[1], (const void *)a[2], (void *)a[3]);
     case __NR_close:
         return fake_close(a[0]);
     case __NR_recvmsg:

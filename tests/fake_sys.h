@@ -21,7 +21,7 @@
 struct fake_message {
     struct wire_message wire;
     size_t size; /* to receive: bytes of it */
-    const void *block; /* to receive: contents of the first descriptor */
+    const void *block; /* to receive: contents of the first descriptor, or what a stream gives */
     size_t block_size;
     int n_fds;
     unsigned flags; /* to receive: msg_flags */
@@ -51,6 +51,8 @@ struct fake {
     const char *missing; /* a path that faccessat does not find */
     long refuse_request; /* the n-th request to rtnetlink is refused (from 0); -1: none */
     int refusal; /* with this errno */
+    uint64_t limits[16][2]; /* soft, hard */
+    int limit_set_meanwhile; /* by another process, before a stream gives something; 0: none */
     const uint32_t *watch; /* copied to failed_step when the call fails */
 
     /* what happened */

@@ -2,7 +2,7 @@
  * Owns one open box: makes it, serves the control socket on the loop's thread, ends it.  A failure
  * at any point of opening kills and reaps what there is and gives every descriptor back.  Knows
  * neither what the program does nor what a command is (commands.c). */
-#include "linux/own.h"
+#include "linux/seats.h"
 
 #include "base/mem.h"
 #include "linux/host.h"
@@ -163,9 +163,13 @@ take_message(struct boundary *boundary, struct control_message *message)
     case WIRE_FAILED:
         init_failed(boundary, &message->wire);
         break;
+    case WIRE_BOUND:
+    case WIRE_MADE:
+        asking_message(boundary, message);
+        break;
     default:
-        commands_message(boundary, message);
-        return;
+        seats_message(boundary, message);
+        break;
     }
     control_done(message);
 }
@@ -190,7 +194,8 @@ box_ended(struct boundary *boundary)
     pthread_mutex_lock(&own->lock);
     own->state = BOX_ENDED;
     pthread_mutex_unlock(&own->lock);
-    waiters_end(boundary);
+    asking_end(boundary);
+    seats_wake(boundary);
     if (was_open) {
         boundary->broker->ended(boundary->broker->data);
     }
@@ -257,8 +262,8 @@ detach(void *data)
 
     loop_remove(own->control_source);
     loop_remove(own->init_source);
-    waiters_end(boundary); /* workers may wait for init */
-    commands_free(boundary);
+    asking_end(boundary); /* workers may wait for init */
+    seats_free(boundary);
     notify_close(boundary);
     mask_free(boundary->mask);
     network_free(boundary);
@@ -380,8 +385,8 @@ confine(struct boundary *boundary, struct fail *fail)
     if (!boundary->plan->capabilities.cgroup || (memory == 0 && processes == 0)) {
         return ABX_OK;
     }
-    /* One more process: init. */
-    own->cgroup = cgroup_new(CGROUP_ROOT, memory, processes == 0 ? 0 : processes + 1, &r);
+    /* Two more processes: init, and a seat that waits. */
+    own->cgroup = cgroup_new(CGROUP_ROOT, memory, processes == 0 ? 0 : processes + 2, &r);
     if (own->cgroup != NULL) {
         r = cgroup_add(own->cgroup, own->init.pid);
     }
@@ -492,6 +497,7 @@ boundary_open(const struct box_setup *setup, struct boundary **ret_boundary, str
         r = send_program(boundary, fail);
     }
     if (r == ABX_OK) {
+        seats_prepare(boundary); /* init makes the first while the opener goes on */
         r = wait_until_open(boundary, fail);
     }
     if (r < 0) {
@@ -513,12 +519,7 @@ deliver(void *data)
 {
     struct answer *answer = data;
 
-    for (struct running *running = answer->boundary->own->commands; running != NULL;
-            running = running->next) {
-        if (running->notify != NULL) {
-            notify_answer(running->notify, answer->ticket, answer->verdict);
-        }
-    }
+    notify_answer(answer->boundary, answer->ticket, answer->verdict);
     if (answer->boundary->mask != NULL) {
         mask_answer(answer->boundary->mask, answer->ticket, answer->verdict);
     }

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the commands of a box: starts them, waits for init's word, keeps their listeners for as long
- * as a process of theirs lives.  Knows init's messages, not how a box is made.  Any thread asks;
- * init's messages arrive on the loop's thread, which wakes who asked. */
-#include "linux/own.h"
+ * Starts commands: claims a seat, sends it the command, waits for its word.  Knows what a command
+ * is, not how a seat is made (seats.c).  Any thread. */
+#include "linux/seats.h"
 
 #include "base/mem.h"
-#include "linux/listen/notify.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
+#include <sys/socket.h>
+
+/* A seat that waited may have been killed or changed by a command; so may be the next. */
+#define SEATS_TRIED 3
+#define SEAT_LOST 1 /* instead of 0 or -errno */
 
 static abx_status
 spawn_failed(const struct command *command, uint32_t step, int error, struct fail *fail)
@@ -54,282 +52,140 @@ spawn_failed(const struct command *command, uint32_t step, int error, struct fai
     }
 }
 
+/* The descriptors go with the first byte.  0 or -errno. */
+static int
+send_block(int socket, const void *block, size_t size, const int *fds, size_t n_fds)
+{
+    char room[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8))) = { 0 };
+    struct iovec part = { .iov_base = (void *)(uintptr_t)block, .iov_len = size };
+    struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+    control_put_fds(&header, room, fds, n_fds);
+    while (part.iov_len > 0) {
+        ssize_t n = sendmsg(socket, &header, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EINTR) {
+            return -errno;
+        }
+        if (n > 0) {
+            header.msg_control = NULL;
+            header.msg_controllen = 0;
+            part.iov_base = (char *)part.iov_base + n;
+            part.iov_len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* 0: it executes its program, or was killed on the way; SEAT_LOST: it never read its command, or is
+ * not what it was; else -errno and *ret_step. */
+static int
+await_start(int socket, uint32_t *ret_step)
+{
+    int32_t report[2];
+    ssize_t n;
+
+    do {
+        n = recv(socket, report, sizeof report, MSG_WAITALL);
+    } while (n < 0 && errno == EINTR);
+    if (n != sizeof report) {
+        return n < 0 && errno == ECONNRESET ? SEAT_LOST : 0;
+    }
+    *ret_step = (uint32_t)report[0];
+    return *ret_step == START_STALE ? SEAT_LOST : report[1] == 0 ? -EIO : -report[1];
+}
+
+static int
+start(struct seat *seat, const struct command *command, const void *block, size_t size,
+        uint32_t *ret_step)
+{
+    int r = send_block(seat->socket, block, size, command->stdio, command->pty ? 0 : 3);
+
+    *ret_step = START_BLOCK;
+    if (r < 0) {
+        return r == -EPIPE || r == -ECONNRESET ? SEAT_LOST : r == -EAGAIN ? -ETIMEDOUT : r;
+    }
+    return await_start(seat->socket, ret_step);
+}
+
+static int
+take_seat(struct boundary *boundary, const struct command *command, const void *block, size_t size,
+        int *ret_pty, uint32_t *ret_step)
+{
+    int r = SEAT_LOST;
+
+    for (int i = 0; r == SEAT_LOST && i < SEATS_TRIED; i++) {
+        struct seat *seat;
+
+        r = seats_claim(boundary, command->id, command->pty, &seat, ret_step);
+        if (r < 0) {
+            return r;
+        }
+        r = start(seat, command, block, size, ret_step);
+        if (r == 0) {
+            *ret_pty = steal_fd(&seat->pty);
+        }
+        seats_release(seat, r == 0);
+    }
+    return r == SEAT_LOST ? -EIO : r;
+}
+
+/* Whether a seat may wait while commands run: where nothing confines their signals, one could stop
+ * or end it. */
+static bool
+may_wait(const struct plan *plan)
+{
+    return plan->capabilities.landlock_abi >= LANDLOCK_SCOPES && plan_has_mounts(plan);
+}
+
+/* A command follows a canary, and who starts a second one will start more. */
+static void
+prepare_next(struct boundary *boundary, const struct command *command)
+{
+    struct boundary_private *own = boundary->own;
+    bool is_second = false;
+
+    if (!command->canary) {
+        pthread_mutex_lock(&own->lock);
+        is_second = own->n_commands++ > 0;
+        pthread_mutex_unlock(&own->lock);
+    }
+    if (command->canary || (is_second && may_wait(boundary->plan))) {
+        seats_prepare(boundary);
+    }
+}
+
 abx_status
 boundary_spawn(
         struct boundary *boundary, const struct command *command, int *ret_pty, struct fail *fail)
 {
-    const struct wire_message message = { .kind = WIRE_SPAWN, .id = command->id };
-    AUTO(closep) int block = -1;
-    AUTO(freep) void *bytes = NULL;
-    struct waiter waiter;
+    AUTO(freep) void *block = NULL;
+    uint32_t step = 0;
     size_t size = 0;
-    int fds[4];
-    int error;
+    int pty = -1;
+    int r;
 
-    bytes = control_command(command, &size);
-    if (bytes == NULL) {
+    block = control_command(command, &size);
+    if (block == NULL) {
         return errno == ENOMEM ? fail_nomem(fail)
                                : fail_set(fail, errno == EINVAL ? ABX_ERR_INVALID : ABX_ERR_EXEC,
                                          errno, "spawn:block", "arguments and environment");
     }
-    block = control_seal("agentbox-command", bytes, size);
-    if (block < 0) {
-        return fail_set(fail, ABX_ERR_EXEC, -block, "spawn:block", "no memory file");
+    r = take_seat(boundary, command, block, size, &pty, &step);
+    if (r < 0) {
+        return spawn_failed(command, step, -r, fail);
     }
-    fds[0] = block;
-    memcpy(fds + 1, command->stdio, sizeof command->stdio);
-    waiter_init(&waiter, WIRE_SPAWN, command->id);
-    error = waiter_ask(boundary, &waiter, &message, fds, command->pty ? 1 : 4);
-    if (error != 0) {
-        close_fd(waiter.fd);
-        return spawn_failed(command, waiter.step, error, fail);
-    }
+    prepare_next(boundary, command);
     if (ret_pty != NULL) {
-        *ret_pty = waiter.fd;
+        *ret_pty = pty;
+    } else {
+        close_fd(pty);
     }
     return ABX_OK;
-}
-
-static int
-send_kill(struct boundary *boundary, uint64_t command, int32_t signal)
-{
-    const struct wire_message message = { .kind = WIRE_KILL, .id = command, .value = signal };
-
-    return control_send(boundary->own->control, &message, NULL, 0);
 }
 
 abx_status
 boundary_signal(struct boundary *boundary, uint64_t command, int32_t signal)
 {
-    return send_kill(boundary, command, signal) < 0 ? ABX_ERR_STATE : ABX_OK;
-}
-
-/* ---- the commands that run ---- */
-static struct running *
-find_running(struct boundary *boundary, uint64_t id)
-{
-    struct running *running = boundary->own->commands;
-
-    while (running != NULL && running->id != id) {
-        running = running->next;
-    }
-    return running;
-}
-
-static struct running *
-add_running(struct boundary *boundary, uint64_t id)
-{
-    struct running *running = find_running(boundary, id);
-
-    if (running == NULL) {
-        running = calloc(1, sizeof *running);
-        if (running != NULL) {
-            running->boundary = boundary;
-            running->id = id;
-            running->hangup = -1;
-            running->next = boundary->own->commands;
-            boundary->own->commands = running;
-        }
-    }
-    return running;
-}
-
-static void
-drop_listener(struct running *running)
-{
-    loop_remove(running->source);
-    running->source = NULL;
-    close_fd(running->hangup);
-    running->hangup = -1;
-    notify_free(running->notify);
-    running->notify = NULL;
-}
-
-static void
-forget_if_over(struct running *running)
-{
-    struct running **place = &running->boundary->own->commands;
-
-    if (!running->exited || running->notify != NULL) {
-        return;
-    }
-    while (*place != running) {
-        place = &(*place)->next;
-    }
-    *place = running->next;
-    free(running);
-}
-
-/* No process has the filter any more. */
-static void
-on_hangup(void *data, uint32_t events)
-{
-    struct running *running = data;
-
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
-        drop_listener(running);
-        forget_if_over(running);
-    }
-}
-
-static bool
-take_listener(struct boundary *boundary, struct control_message *message)
-{
-    struct running *running = add_running(boundary, message->wire.id);
-
-    if (running == NULL || running->notify != NULL || message->fds[0] < 0) {
-        return false;
-    }
-    running->hangup = fcntl(message->fds[0], F_DUPFD_CLOEXEC, WIRE_CONTROL_FD + 1);
-    if (running->hangup < 0) {
-        return false;
-    }
-    /* It sent this itself, or a task of its session did. */
-    boundary_saw(boundary, message->sender, running->id);
-    running->notify = notify_new(boundary, running->id, steal_fd(&message->fds[0]));
-    if (running->notify == NULL) {
-        return false;
-    }
-    running->source = loop_add(boundary->loop, running->hangup, 0, on_hangup, running);
-    return running->source != NULL;
-}
-
-/* A command without a served listener must not run: its calls would fail without a word. */
-static void
-listener_message(struct boundary *boundary, struct control_message *message)
-{
-    const uint64_t id = message->wire.id;
-    struct running *running;
-
-    if (take_listener(boundary, message)) {
-        return;
-    }
-    send_kill(boundary, id, SIGKILL);
-    running = find_running(boundary, id);
-    if (running != NULL) {
-        drop_listener(running);
-        running->exited = true;
-        forget_if_over(running);
-    }
-    waiter_wake(boundary, WIRE_SPAWN, id, ENOMEM, START_LISTENER);
-}
-
-static void
-started(struct boundary *boundary, const struct control_message *message)
-{
-    struct running *running = add_running(boundary, message->wire.id);
-
-    if (running == NULL) { /* only without a broker: its end could not be told */
-        send_kill(boundary, message->wire.id, SIGKILL);
-        waiter_wake(boundary, WIRE_SPAWN, message->wire.id, ENOMEM, START_FORK);
-        return;
-    }
-    running->started = true;
-    waiter_wake(boundary, WIRE_SPAWN, message->wire.id, 0, 0);
-    /* Elsewhere the leader itself has sent its listener. */
-    if (running->notify == NULL || plan_shares_network(boundary->plan)) {
-        owners_add_leader(boundary, message->fds[0], running->id);
-    }
-}
-
-static void
-not_started(struct boundary *boundary, const struct control_message *message)
-{
-    struct running *running = find_running(boundary, message->wire.id);
-
-    if (running != NULL) {
-        running->exited = true;
-        forget_if_over(running);
-    }
-    waiter_wake(boundary, WIRE_SPAWN, message->wire.id,
-            message->wire.value == 0 ? EIO : message->wire.value, message->wire.step);
-}
-
-static void
-exited(struct boundary *boundary, const struct control_message *message)
-{
-    const struct wire_message *wire = &message->wire;
-    const struct exit_status status = {
-        .reason = wire->mask == CLD_EXITED ? ABX_EXIT_CODE : ABX_EXIT_SIGNAL,
-        .code = wire->value,
-        .cpu_us = wire->cpu_us,
-        .peak_memory = wire->peak,
-    };
-    struct running *running = find_running(boundary, wire->id);
-
-    if (running == NULL || running->exited) {
-        return;
-    }
-    running->exited = true;
-    if (running->started) {
-        boundary->broker->exited(boundary->broker->data, running->id, &status);
-    }
-    forget_if_over(running);
-}
-
-uint64_t
-boundary_only_command(struct boundary *boundary)
-{
-    const struct running *running = boundary->own->commands;
-
-    return running != NULL && running->next == NULL ? running->id : 0;
-}
-
-/* The descriptor of a message to who waits for it. */
-static void
-give_fd(struct boundary *boundary, uint32_t kind, struct control_message *message)
-{
-    struct boundary_private *own = boundary->own;
-    struct waiter *waiter;
-
-    pthread_mutex_lock(&own->lock);
-    waiter = waiter_find(own, kind, message->wire.id);
-    if (waiter != NULL && waiter->fd < 0) {
-        waiter->fd = steal_fd(&message->fds[0]);
-    }
-    pthread_mutex_unlock(&own->lock);
-}
-
-void
-commands_message(struct boundary *boundary, struct control_message *message)
-{
-    switch (message->wire.kind) {
-    case WIRE_LISTENER:
-        listener_message(boundary, message);
-        break;
-    case WIRE_PTY:
-        give_fd(boundary, WIRE_SPAWN, message);
-        break;
-    case WIRE_STARTED:
-        started(boundary, message);
-        break;
-    case WIRE_NOT_STARTED:
-        not_started(boundary, message);
-        break;
-    case WIRE_EXITED:
-        exited(boundary, message);
-        break;
-    case WIRE_BOUND:
-        waiter_wake(boundary, WIRE_BIND, message->wire.id, message->wire.value, 0);
-        break;
-    case WIRE_MADE:
-        give_fd(boundary, WIRE_MAKE_SOCKET, message);
-        waiter_wake(boundary, WIRE_MAKE_SOCKET, message->wire.id, message->wire.value, 0);
-        break;
-    default:
-        break;
-    }
-    control_done(message);
-}
-
-void
-commands_free(struct boundary *boundary)
-{
-    while (boundary->own->commands != NULL) {
-        struct running *running = boundary->own->commands;
-
-        boundary->own->commands = running->next;
-        drop_listener(running);
-        free(running);
-    }
+    return seats_send_kill(boundary, command, signal) < 0 ? ABX_ERR_STATE : ABX_OK;
 }

@@ -38,7 +38,6 @@ int
 control_pair(int ret_fds[2])
 {
     const struct timeval limit = { .tv_sec = SEND_SECONDS };
-    const int on = 1;
     int fds[2];
     int saved;
 
@@ -48,10 +47,8 @@ control_pair(int ret_fds[2])
     for (int i = 0; i < 2; i++) {
         fds[i] = raise_fd(fds[i]);
     }
-    /* The listener's message comes from the command itself: its credentials tell the pid. */
     if (fds[0] < 0 || fds[1] < 0 ||
-            setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
-            setsockopt(fds[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0) {
+            setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0) {
         saved = errno;
         close_fd(fds[0]);
         close_fd(fds[1]);
@@ -60,6 +57,23 @@ control_pair(int ret_fds[2])
     ret_fds[0] = fds[0];
     ret_fds[1] = fds[1];
     return 0;
+}
+
+void
+control_put_fds(struct msghdr *header, char *room, const int *fds, size_t n_fds)
+{
+    struct cmsghdr *control;
+
+    if (n_fds == 0) {
+        return;
+    }
+    header->msg_control = room;
+    header->msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+    control = CMSG_FIRSTHDR(header);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+    memcpy(CMSG_DATA(control), fds, n_fds * sizeof(int));
 }
 
 int
@@ -73,17 +87,7 @@ control_send(int socket, const struct wire_message *message, const int *fds, siz
     };
     struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
 
-    if (n_fds > 0) {
-        struct cmsghdr *control;
-
-        header.msg_control = room;
-        header.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-        control = CMSG_FIRSTHDR(&header);
-        control->cmsg_level = SOL_SOCKET;
-        control->cmsg_type = SCM_RIGHTS;
-        control->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-        memcpy(CMSG_DATA(control), fds, n_fds * sizeof(int));
-    }
+    control_put_fds(&header, room, fds, n_fds);
     while (sendmsg(socket, &header, MSG_NOSIGNAL) < 0) {
         if (errno != EINTR) {
             return -errno;
@@ -99,12 +103,7 @@ take_controls(struct msghdr *header, struct control_message *message)
     bool fits = true;
 
     for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred sender;
-
-            memcpy(&sender, CMSG_DATA(c), sizeof sender);
-            message->sender = sender.pid;
-        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
             const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
             for (size_t i = 0; i < count; i++) {
@@ -126,8 +125,7 @@ take_controls(struct msghdr *header, struct control_message *message)
 int
 control_receive(int socket, struct control_message *message)
 {
-    char room[CMSG_SPACE((CONTROL_FDS + 1) * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))]
-            __attribute__((aligned(8)));
+    char room[CMSG_SPACE((CONTROL_FDS + 1) * sizeof(int))] __attribute__((aligned(8)));
     struct iovec part = { .iov_base = &message->wire, .iov_len = sizeof message->wire };
     struct msghdr header = {
         .msg_iov = &part,
@@ -138,7 +136,6 @@ control_receive(int socket, struct control_message *message)
     ssize_t n;
     bool fits;
 
-    message->sender = 0;
     for (size_t i = 0; i < CONTROL_FDS; i++) {
         message->fds[i] = -1;
     }
@@ -242,8 +239,7 @@ control_command(const struct command *command, size_t *ret_size)
     struct wire_command header = {
         .magic = WIRE_MAGIC,
         .version = WIRE_VERSION,
-        .flags = (command->pty ? WIRE_COMMAND_PTY : 0u) |
-                 (command->canary ? WIRE_COMMAND_CANARY : 0u),
+        .flags = command->canary ? WIRE_COMMAND_CANARY : 0,
         .argv = sizeof header,
         .rows = command->rows,
         .columns = command->columns,

@@ -7,12 +7,13 @@
 #include "backend/backend.h"
 #include "plan/wire.h"
 
+#include <sys/socket.h>
+
 #define CONTROL_FDS 4u
 
 struct control_message {
     struct wire_message wire;
     int fds[CONTROL_FDS]; /* owned; -1: none */
-    int32_t sender; /* the process that sent it, as the host sees it; 0: unknown */
 };
 
 /* A pair of connected sockets, both close-on-exec and above the descriptors that init uses. The
@@ -20,6 +21,8 @@ struct control_message {
 int control_pair(int ret_fds[2]);
 /* Any thread; messages are not mixed.  0 or -errno; -EAGAIN: init did not read for seconds. */
 int control_send(int socket, const struct wire_message *message, const int *fds, size_t n_fds);
+/* `room`: CMSG_SPACE(n_fds * sizeof(int)) bytes of zero, as long as the header is used. */
+void control_put_fds(struct msghdr *header, char *room, const int *fds, size_t n_fds);
 /* 1: a message; 0: end; -EAGAIN: nothing now; -EBADMSG: not what the protocol says. */
 int control_receive(int socket, struct control_message *message);
 void control_done(struct control_message *message); /* closes what was not taken */

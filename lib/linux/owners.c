@@ -29,25 +29,6 @@ boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command)
     pthread_mutex_unlock(&own->lock);
 }
 
-void
-owners_add_leader(struct boundary *boundary, int pidfd, uint64_t command)
-{
-    char path[48], text[512];
-    AUTO(closep) int fd = -1;
-    const char *line;
-    int32_t pid;
-    ssize_t n;
-
-    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
-    fd = pidfd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    text[n < 0 ? 0 : n] = '\0';
-    line = strstr(text, "\nPid:");
-    if (line != NULL && sscanf(line, " Pid: %" SCNd32, &pid) == 1) { /* -1: it is gone */
-        boundary_saw(boundary, pid, command);
-    }
-}
-
 static uint64_t
 look_up(struct boundary_private *own, int32_t pid)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x58424131u /* "1ABX" */
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 #define WIRE_CONTROL_FD 3
 #define WIRE_PROGRAM_MAX (4u << 20)
 #define WIRE_OPS_MAX 65536u
@@ -130,7 +130,10 @@ enum {
             16 /* what is not there any more, or is a link, is not bound and gets no right */
 };
 
-/* ---- command block: in a sealed memfd, passed with WIRE_SPAWN ---- */
+/* ---- command block: what a seat is sent over its socket (a stream), with stdin, stdout and stderr
+ * at its first byte unless pty.  The seat sends back {step, errno} as two int32_t if the command
+ * cannot be started; else the end of the stream tells that execve succeeded, or that it was killed
+ * before (WIRE_EXITED follows and says so). ---- */
 struct wire_command {
     uint32_t magic, version, size;
     uint32_t flags; /* WIRE_COMMAND_* */
@@ -164,13 +167,14 @@ enum wire_sample {
 enum wire_kind {
     /* host to init */
     WIRE_PROGRAM = 1, /* fds: memfd with the program, sealed (SHRINK, WRITE); a pidfd of the host */
-    WIRE_SPAWN, /* id; fds: memfd with the command block, then stdin, stdout, stderr unless pty */
+    WIRE_PREPARE, /* id: number of the seat; mask: WIRE_SEAT_PTY.  A child of init takes on all that
+                     does not depend on the command, and waits for it: see WIRE_SEAT */
     WIRE_BIND, /* id: cookie; path: box path of a directory that was just made below a read-only
                   (guarded) mount: binds it onto itself writable; answered by WIRE_BOUND.  fds:
                   maybe an O_PATH of it in the box, instead of the path.  mask: WIRE_BIND_READ_ONLY
                 */
-    WIRE_KILL, /* id; value: signal, to the process group of the leader; 9: to every process of its
-                  session and their descendants.  Nothing for a command that exited */
+    WIRE_KILL, /* id: seat; value: signal, to the process group of the leader; 9: to every process
+                  of its session and their descendants.  Nothing for a seat that exited */
     WIRE_END, /* init exits; the kernel ends the box */
     WIRE_MAKE_SOCKET, /* id: cookie; a TCP socket, answered by WIRE_MADE.  mask:
                          WIRE_SOCKET_GATEWAY: in the gateway, listening at port `value` of every
@@ -181,12 +185,10 @@ enum wire_kind {
     WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th
                    OPF_OPTIONAL op failed */
     WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
-    WIRE_LISTENER, /* id; fds: seccomp listener; sent by the command before it executes anything */
-    WIRE_PTY, /* id; fds: pty master */
-    WIRE_STARTED, /* id; value: pid in the box; fds: pidfd; execve succeeded, or the command was
-                     killed before (WIRE_EXITED follows and says so) */
-    WIRE_NOT_STARTED, /* id; value: errno; step: enum wire_start_step */
-    WIRE_EXITED, /* id; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
+    WIRE_SEAT, /* id; fds: the socket for the command; with WIRE_SEAT_PTY the terminal's master; the
+                  seccomp listener, if the filter has one.  Sent by the seat, complete */
+    WIRE_NO_SEAT, /* id; value: errno; step: enum wire_start_step */
+    WIRE_EXITED, /* id: seat; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
     WIRE_BOUND, /* id: cookie; value: errno */
     WIRE_MADE /* id: cookie; value: errno; fds: the socket, if that is 0 */
 };
@@ -195,6 +197,7 @@ enum {
     WIRE_BIND_READ_ONLY = 1, /* read-only onto itself; files too */
     WIRE_BIND_DETACH = 2 /* takes the mount away instead, of which the descriptor is the root */
 };
+enum { WIRE_SEAT_PTY = 1 }; /* with a terminal of its own */
 enum wire_start_step {
     START_FORK = 1,
     START_SESSION,
@@ -207,7 +210,8 @@ enum wire_start_step {
     START_SECCOMP,
     START_LISTENER,
     START_EXEC,
-    START_BLOCK
+    START_BLOCK,
+    START_STALE /* somebody changed the seat while it waited: take another */
 };
 
 struct wire_message {

@@ -7,12 +7,15 @@
 #include "unit/main.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -362,6 +365,8 @@ START_TEST(many_threads_open_and_close_boxes)
     pthread_t threads[8];
 
     open_box();
+    backend_pick()->close(box.boundary); /* its plan stays */
+    box.boundary = NULL;
     fds_before = box_count_fds();
     for (int i = 0; i < 8; i++) {
         ck_assert_int_eq(pthread_create(&threads[i], NULL, open_some, NULL), 0);
@@ -370,6 +375,103 @@ START_TEST(many_threads_open_and_close_boxes)
         pthread_join(threads[i], NULL);
     }
     ck_assert_uint_eq(box_count_fds(), fds_before);
+}
+END_TEST
+
+/* Of a line "NAME:..." in /proc/PID/status; "" if it is not there. */
+static const char *
+status_of(int32_t pid, const char *name)
+{
+    static char line[256];
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            fclose(file);
+            return line + strlen(name);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return "";
+}
+
+/* The child of init that has its filter and waits, while no command lives. */
+static int32_t
+waiting_seat(void)
+{
+    const int32_t init = box.boundary->init_pid;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", init, init);
+    for (;;) {
+        FILE *children = fopen(path, "re");
+        int32_t pid = 0;
+        int found;
+
+        ck_assert_ptr_nonnull(children);
+        found = fscanf(children, "%d", &pid);
+        fclose(children);
+        if (found == 1 && strcmp(status_of(pid, "Seccomp:"), "\t2\n") == 0 &&
+                strncmp(status_of(pid, "State:"), "\tS", 2) == 0) {
+            return pid;
+        }
+        usleep(1000);
+    }
+}
+
+/* Two commands ran, so a third is expected. */
+static int32_t
+open_box_with_seat(void)
+{
+    struct exit_status status;
+
+    open_box();
+    for (uint64_t id = 1; id <= 2; id++) {
+        free(box_run(&box, id, "true", &status));
+        ck_assert_int_eq(status.code, 0);
+    }
+    return waiting_seat();
+}
+
+START_TEST(who_starts_more_than_one_command_finds_the_next_prepared)
+{
+    struct exit_status status;
+    char expected[32] = "", *output;
+
+    ck_assert_int_eq(sscanf(status_of(open_box_with_seat(), "NSpid:"), "%*d %30s", expected), 1);
+    strcat(expected, "\n");
+    output = box_run(&box, 3, "echo $$; exit 5", &status);
+    ck_assert_int_eq(status.code, 5);
+    ck_assert_str_eq(output, expected);
+    free(output);
+}
+END_TEST
+
+START_TEST(a_seat_that_was_killed_or_changed_is_replaced)
+{
+    const struct rlimit64 small = { 20, 20 };
+    struct exit_status status;
+    int32_t seat = open_box_with_seat();
+    char *output;
+
+    if (_i == 0) {
+        struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, seat, 0), .events = POLLIN };
+
+        ck_assert_int_eq(kill(seat, SIGKILL), 0);
+        ck_assert_int_eq(poll(&ended, 1, 10000), 1);
+        close(ended.fd);
+    } else {
+        ck_assert_int_eq(prlimit64(seat, RLIMIT_NOFILE, &small, NULL), 0);
+    }
+    output = box_run(&box, 3, "ulimit -n", &status);
+    ck_assert_int_eq(status.code, 0);
+    ck_assert_str_ne(output, "20\n");
+    free(output);
 }
 END_TEST
 
@@ -412,6 +514,8 @@ make_suite(void)
     tcase_add_test(tcase, a_new_directory_in_a_guarded_one_is_bound_on_request);
     tcase_add_test(tcase, a_process_that_no_listener_spoke_of_is_known_by_its_session);
     tcase_add_test(tcase, many_threads_open_and_close_boxes);
+    tcase_add_test(tcase, who_starts_more_than_one_command_finds_the_next_prepared);
+    tcase_add_loop_test(tcase, a_seat_that_was_killed_or_changed_is_replaced, 0, 2);
     tcase_add_test(tcase, the_receipt_is_a_list_of_layers);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -30,7 +30,14 @@
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
 #define WAIT_MS 10000
 
+#define SEATS 16
+
+struct seat_fds {
+    int socket, master, listener; /* -1: none */
+};
+
 struct box {
+    struct seat_fds seats[SEATS]; /* by number */
     int control, pidfd;
     void *program;
     size_t program_size;
@@ -52,14 +59,13 @@ sealed(const void *bytes, size_t size, unsigned flags)
 }
 
 static inline void
-send_message(const struct box *box, const struct wire_message *message, const int *fds, int n_fds)
+send_bytes(int socket, const void *bytes, size_t size, const int *fds, int n_fds)
 {
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(4 * sizeof(int))];
     } control = { 0 };
-    struct iovec iov = { (void *)(uintptr_t)message,
-        WIRE_MESSAGE_BASE + strlen(message->path) + 1 };
+    struct iovec iov = { (void *)(uintptr_t)bytes, size };
     struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
 
     if (n_fds > 0) {
@@ -70,7 +76,13 @@ send_message(const struct box *box, const struct wire_message *message, const in
         control.header.cmsg_type = SCM_RIGHTS;
         memcpy(CMSG_DATA(&control.header), fds, (size_t)n_fds * sizeof(int));
     }
-    ck_assert_int_gt(sendmsg(box->control, &header, MSG_NOSIGNAL), 0);
+    ck_assert_int_gt(sendmsg(socket, &header, MSG_NOSIGNAL), 0);
+}
+
+static inline void
+send_message(const struct box *box, const struct wire_message *message, const int *fds, int n_fds)
+{
+    send_bytes(box->control, message, WIRE_MESSAGE_BASE + strlen(message->path) + 1, fds, n_fds);
 }
 
 static inline void
@@ -118,9 +130,8 @@ expect(struct box *box, uint32_t kind)
                     (char *)box->program + program->strings + box->message.step,
                     strerror(box->message.value));
         }
-        if (box->message.kind == WIRE_NOT_STARTED) {
-            ck_abort_msg(
-                    "not started: step %u: %s", box->message.step, strerror(box->message.value));
+        if (box->message.kind == WIRE_NO_SEAT) {
+            ck_abort_msg("no seat: step %u: %s", box->message.step, strerror(box->message.value));
         }
     }
 }
@@ -157,6 +168,9 @@ start_as(struct box *box, void *program, size_t size, unsigned long namespaces, 
     long pid;
 
     *box = (struct box){ .program = program, .program_size = size };
+    for (int i = 0; i < SEATS; i++) {
+        box->seats[i] = (struct seat_fds){ -1, -1, -1 };
+    }
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
     pid = syscall(SYS_clone, namespaces | CLONE_PIDFD, NULL, &box->pidfd, NULL, 0);
     ck_assert_int_ge(pid, 0);
@@ -249,6 +263,15 @@ open_minimal(struct box *box)
     ck_assert_int_eq(box->n_fds, 1);
 }
 
+static inline void
+close_seat(struct seat_fds *seat)
+{
+    close(seat->socket);
+    close(seat->master);
+    close(seat->listener);
+    *seat = (struct seat_fds){ -1, -1, -1 };
+}
+
 /* The box is gone when its first process is. */
 static inline void
 end(struct box *box)
@@ -258,6 +281,9 @@ end(struct box *box)
 
     close_received(box);
     close(box->control);
+    for (int i = 0; i < SEATS; i++) {
+        close_seat(&box->seats[i]);
+    }
     ck_assert_int_eq(poll(&poll_fd, 1, WAIT_MS), 1);
     ck_assert_int_eq(waitid((idtype_t)P_PIDFD, (id_t)box->pidfd, &info, WEXITED | __WALL), 0);
     close(box->pidfd);
@@ -274,9 +300,36 @@ put(char *block, uint32_t *used, const char *text)
     return at;
 }
 
-/* Starts `argv` in `cwd`; the output goes to `out`. */
+/* Has a seat made, with a terminal or with a place for a listener where the program has a filter.
+ */
+static inline struct seat_fds *
+prepare(struct box *box, uint64_t id, bool has_terminal)
+{
+    struct seat_fds *seat = &box->seats[id];
+    int taken = 0;
+
+    send_message(box,
+            &(struct wire_message){
+                    .kind = WIRE_PREPARE, .id = id, .mask = has_terminal ? WIRE_SEAT_PTY : 0 },
+            NULL, 0);
+    expect(box, WIRE_SEAT);
+    ck_assert_uint_eq(box->message.id, id);
+    close_seat(seat);
+    seat->socket = box->fds[taken++];
+    if (has_terminal) {
+        seat->master = box->fds[taken++];
+    }
+    if (taken < box->n_fds) {
+        seat->listener = box->fds[taken++];
+    }
+    ck_assert_int_eq(taken, box->n_fds);
+    box->n_fds = 0;
+    return seat;
+}
+
+/* Sends `argv`, to be run in `cwd`, to a seat; the output goes to `out`, if it has no terminal. */
 static inline void
-spawn(struct box *box, uint64_t id, const char *const *argv, const char *cwd, int out)
+seat_send(struct seat_fds *seat, const char *const *argv, const char *cwd, int out)
 {
     char block[4096] __attribute__((aligned(8))) = { 0 };
     struct wire_command command = {
@@ -285,7 +338,6 @@ spawn(struct box *box, uint64_t id, const char *const *argv, const char *cwd, in
     uint32_t used = sizeof command + 16 * sizeof(uint32_t);
     uint32_t texts[16] = { 0 };
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int fds[4];
 
     for (; argv[command.argc] != NULL; command.argc++) {
         texts[command.argc] = put(block, &used, argv[command.argc]);
@@ -295,18 +347,38 @@ spawn(struct box *box, uint64_t id, const char *const *argv, const char *cwd, in
     command.envc = 1;
     command.path = texts[0];
     command.cwd = put(block, &used, cwd);
-    command.flags = out < 0 ? WIRE_COMMAND_PTY : 0;
     command.rows = 33;
     command.columns = 77;
     command.size = used;
     memcpy(block, &command, sizeof command);
     memcpy(block + command.argv, texts, sizeof texts);
-    fds[0] = sealed(block, used, 0);
-    fds[1] = null;
-    fds[2] = fds[3] = out;
-    send_message(box, &(struct wire_message){ .kind = WIRE_SPAWN, .id = id }, fds, out < 0 ? 1 : 4);
-    close(fds[0]);
+    send_bytes(seat->socket, block, used, (int[]){ null, out, out }, out < 0 ? 0 : 3);
     close(null);
+}
+
+static inline void
+spawn(struct box *box, uint64_t id, const char *const *argv, const char *cwd, int out)
+{
+    seat_send(prepare(box, id, out < 0), argv, cwd, out);
+}
+
+/* Its program was executed, or it is gone. */
+static inline void
+expect_started(struct box *box, uint64_t id)
+{
+    int32_t report[2];
+
+    ck_assert_int_eq(recv(box->seats[id].socket, report, sizeof report, 0), 0);
+}
+
+static inline void
+expect_not_started(struct box *box, uint64_t id, int step, int error)
+{
+    int32_t report[2];
+
+    ck_assert_int_eq(recv(box->seats[id].socket, report, sizeof report, 0), sizeof report);
+    ck_assert_int_eq(report[0], step);
+    ck_assert_int_eq(report[1], error);
 }
 
 static inline const char *
@@ -329,8 +401,7 @@ run(struct box *box, const char *script, int *ret_status)
     }
     output[used] = '\0';
     close(pipes[0]);
-    expect(box, WIRE_STARTED);
-    ck_assert_int_eq(box->n_fds, 1);
+    expect_started(box, 7);
     expect(box, WIRE_EXITED);
     ck_assert_uint_eq(box->message.id, 7);
     *ret_status = box->message.mask == CLD_EXITED ? box->message.value : 128 + box->message.value;

@@ -172,7 +172,7 @@ answer_now(void *data)
         box->on_ask(box);
     }
     if (box->answer != ABX_VERDICT_ASK) {
-        notify_answer(box->notify, answering->ticket, box->answer);
+        notify_answer(&box->boundary, answering->ticket, box->answer);
     }
     free(answering);
 }
@@ -259,12 +259,19 @@ compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static void
+on_ended(struct notify_owner *owner)
+{
+}
+
 void
 notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_patterns)
 {
     *box = (struct notify_box){ .workspace = "/tmp/abx-notify-XXXXXX", .rules = rules };
     char path[PATH_MAX];
 
+    atomic_init(&box->owner.command, 1);
+    box->owner.ended = on_ended;
     box->uid = getuid();
     box->gid = getgid();
     ck_assert(mkdtemp(box->workspace) != NULL);
@@ -502,7 +509,7 @@ notify_box_run(struct notify_box *box, int (*fn)(struct notify_box *box))
     box->boundary.root = fds[1];
     box->boundary.host_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     box->boundary.sockets = sockets_new();
-    box->notify = notify_new(&box->boundary, 1, fds[0]);
+    box->notify = notify_new(&box->boundary, &box->owner, fds[0]);
     ck_assert(box->notify != NULL);
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     source = loop_add(box->boundary.loop, pidfd, EPOLLIN, on_child_ended, box->boundary.loop);

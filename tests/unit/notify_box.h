@@ -32,6 +32,7 @@ struct notify_box {
     struct plan plan;
     struct boundary boundary;
     struct broker broker;
+    struct notify_owner owner;
     struct notify *notify;
     pthread_mutex_t lock; /* of what follows */
     struct told told[TOLD_MAX]; /* denials */

@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 
 #define INJECTED EPROTO
-#define CHILD_PIPE 9
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct init init;
@@ -25,13 +24,12 @@ struct block {
 };
 
 static struct block
-make_block(const char *program, uint32_t flags)
+make_block(const char *program)
 {
     struct block block = {
         .header = { .magic = WIRE_MAGIC,
                 .version = WIRE_VERSION,
                 .size = sizeof block,
-                .flags = flags,
                 .argc = 2,
                 .argv = offsetof(struct block, argv),
                 .envc = 2,
@@ -71,48 +69,53 @@ reset(void)
     init.header.filter_flags = WIRE_FILTER_NOTIFY;
 }
 
-/* ---- the child ---- */
+/* ---- the seat ---- */
 static void
-run_child(void *data)
+run_seat(void *data)
 {
-    init_command(&init, data, CHILD_PIPE);
+    init_seat(&init, data);
 }
 
+enum { STREAMS = 3 };
+
 static void
-start_child(const struct block *block, long n, int n_fds)
+start_seat(const struct block *block, long n, int n_fds, bool has_terminal)
 {
-    struct message message = {
-        .wire = { .kind = WIRE_SPAWN, .id = 3 }, .fds = { 4, 5, 6, 5 }, .n_fds = n_fds
+    const struct wire_message request = {
+        .kind = WIRE_PREPARE, .id = 3, .mask = has_terminal ? WIRE_SEAT_PTY : 0
+    };
+    const struct fake_message command = {
+        .block = block, .block_size = sizeof *block, .n_fds = n_fds
     };
 
     reset();
     fake.fail_at = n;
     fake.error = INJECTED;
     fake.executes = true;
-    fake.blocks[4] = block;
-    fake.block_sizes[4] = sizeof *block;
-    fake_run(run_child, &message);
+    fake.inbox = &command;
+    fake.n_inbox = block == NULL ? 0 : 1;
+    fake_run(run_seat, (void *)(uintptr_t)&request);
 }
 
 /* In which step a failing call belongs. */
 static const struct step_case {
     long number;
     int step;
-} pipe_steps[] = {
-    { SYS_fcntl, START_BLOCK },
-    { SYS_lseek, START_BLOCK },
-    { SYS_mmap, START_BLOCK },
+} seat_steps[] = {
     { SYS_setsid, START_SESSION },
-    { SYS_dup3, START_STDIO },
+    { SYS_socketpair, START_LISTENER },
     { SYS_close_range, START_STDIO },
-    { SYS_chdir, START_CWD },
+    { SYS_dup3, START_STDIO },
     { SYS_prlimit64, START_LIMITS },
     { SYS_capget, START_CAPABILITIES },
     { SYS_capset, START_CAPABILITIES },
     { SYS_prctl, START_CAPABILITIES },
     { SYS_landlock_restrict_self, START_LANDLOCK },
     { SYS_seccomp, START_SECCOMP },
-    { SYS_sendmsg, START_LISTENER },
+    { SYS_recvmsg, START_BLOCK },
+    { SYS_read, START_BLOCK },
+    { SYS_mmap, START_BLOCK },
+    { SYS_chdir, START_CWD },
     { SYS_execve, START_EXEC },
     /* with a terminal */
     { SYS_openat, START_TERMINAL },
@@ -122,72 +125,120 @@ static const struct step_case {
 static int
 step_of_failed(void)
 {
-    for (size_t i = 0; i < COUNT(pipe_steps); i++) {
-        if (pipe_steps[i].number == fake.failed) {
-            return pipe_steps[i].step;
+    for (size_t i = 0; i < COUNT(seat_steps); i++) {
+        if (seat_steps[i].number == fake.failed) {
+            return seat_steps[i].step;
         }
     }
     return 0;
 }
 
+/* Before the seat is announced a failure is a message of the box, then one of its own. */
+static void
+expect_told(int step)
+{
+    const struct wire_message *wire = &fake.outbox[0].wire;
+
+    ck_assert_int_eq(fake.exit_status, 127);
+    ck_assert_ptr_null(fake.executed);
+    ck_assert_uint_eq(fake.n_outbox, 1);
+    if (wire->kind == WIRE_SEAT) {
+        ck_assert_msg(fake.has_report && fake.report[0] == step && fake.report[1] == INJECTED,
+                "number %ld: step %d, errno %d", fake.failed, fake.report[0], fake.report[1]);
+    } else {
+        ck_assert_uint_eq(wire->kind, WIRE_NO_SEAT);
+        ck_assert_uint_eq(wire->id, 3);
+        ck_assert_msg((int)wire->step == step && wire->value == INJECTED && !fake.has_report,
+                "number %ld: step %u, errno %d", fake.failed, wire->step, wire->value);
+    }
+}
+
 START_TEST(every_call_of_a_starting_command_that_fails_is_reported_with_step_and_errno)
 {
-    const struct block block = make_block("/bin/true", _i == 1 ? WIRE_COMMAND_PTY : 0);
+    const struct block block = make_block("/bin/true");
     long n = 0;
 
     for (;; n++) {
         int step;
 
-        start_child(&block, n, _i == 1 ? 1 : 4);
-        fake_done(0);
+        start_seat(&block, n, _i == 1 ? 0 : STREAMS, _i == 1);
         if (fake.failed < 0) {
             break;
         }
+        fake_done(0);
         step = step_of_failed();
-        if (step == 0) {
+        if (step != 0) {
+            expect_told(step);
+        } else if (fake.failed == SYS_sendmsg) { /* its exit tells that it did not come */
+            ck_assert_int_eq(fake.exit_status, 127);
+            ck_assert(!fake.has_report && fake.n_outbox == 0);
+        } else {
             ck_assert_msg(fake.failed == SYS_umask || fake.failed == SYS_rt_sigprocmask ||
                                   fake.failed == SYS_close,
                     "number %ld", fake.failed);
             ck_assert_int_eq(fake.exit_status, -1);
-            continue;
         }
-        if (_i == 1 && fake.failed == SYS_sendmsg && fake.n_outbox == 0) {
-            step = START_TERMINAL;
-        }
-        ck_assert_int_eq(fake.exit_status, 127);
-        ck_assert_msg(fake.has_report && fake.report[0] == step && fake.report[1] == INJECTED,
-                "number %ld: step %d, errno %d", fake.failed, fake.report[0], fake.report[1]);
-        ck_assert_ptr_null(fake.executed);
     }
-    ck_assert_int_gt(n, 20);
+    ck_assert_int_gt(n, 50);
     ck_assert_str_eq(fake.executed, "/bin/true");
+    fake_done(0);
 }
 END_TEST
 
 START_TEST(nothing_is_executed_before_the_last_layer_is_on)
 {
-    static const long order[] = { SYS_setsid, SYS_dup3, SYS_close_range, SYS_chdir, SYS_prlimit64,
-        SYS_capset, SYS_prctl, SYS_landlock_restrict_self, SYS_rt_sigprocmask, SYS_seccomp,
-        SYS_sendmsg, SYS_execve };
-    const struct block block = make_block("/bin/true", 0);
+    static const long order[] = { SYS_setsid, SYS_close_range, SYS_prlimit64, SYS_capset, SYS_prctl,
+        SYS_landlock_restrict_self, SYS_seccomp, SYS_sendmsg, SYS_recvmsg, SYS_dup3, SYS_chdir,
+        SYS_rt_sigprocmask, SYS_execve };
+    const struct block block = make_block("/bin/true");
 
-    start_child(&block, -1, 4);
+    start_seat(&block, -1, STREAMS, false);
     for (size_t i = 1; i < COUNT(order); i++) {
         ck_assert_int_ge(fake_find(order[i - 1]), 0);
         ck_assert_msg(fake_find(order[i - 1]) < fake_find(order[i]), "place %zu", i);
     }
-    ck_assert_uint_eq(fake.outbox[0].wire.kind, WIRE_LISTENER);
+    ck_assert_uint_eq(fake.outbox[0].wire.kind, WIRE_SEAT);
     ck_assert_uint_eq(fake.outbox[0].wire.id, 3);
-    ck_assert_int_eq(fake.outbox[0].n_fds, 1);
+    ck_assert_int_eq(fake.outbox[0].n_fds, 2); /* socket, listener */
+    fake_done(0);
+}
+END_TEST
+
+START_TEST(a_seat_without_a_command_ends_quietly)
+{
+    start_seat(NULL, -1, 0, false);
+    ck_assert_int_eq(fake.exit_status, 0);
+    ck_assert(!fake.has_report);
+    fake_done(0);
+}
+END_TEST
+
+START_TEST(a_seat_whose_limits_were_changed_takes_no_command)
+{
+    const struct block block = make_block("/bin/true");
+    const struct wire_message request = { .kind = WIRE_PREPARE, .id = 3 };
+    const struct fake_message command = {
+        .block = &block, .block_size = sizeof block, .n_fds = STREAMS
+    };
+
+    reset();
+    fake.executes = true;
+    fake.inbox = &command;
+    fake.n_inbox = 1;
+    fake.limit_set_meanwhile = 7;
+    fake_run(run_seat, (void *)(uintptr_t)&request);
+    ck_assert_int_eq(fake.exit_status, 127);
+    ck_assert_int_eq(fake.report[0], START_STALE);
+    ck_assert_ptr_null(fake.executed);
     fake_done(0);
 }
 END_TEST
 
 START_TEST(a_program_without_a_slash_is_looked_for_in_the_commands_own_path)
 {
-    const struct block block = make_block("name", 0);
+    const struct block block = make_block("name");
 
-    start_child(&block, -1, 4);
+    start_seat(&block, -1, STREAMS, false);
     ck_assert_str_eq(fake.executed, "/x/name");
     fake_done(0);
     fake_reset();
@@ -213,10 +264,10 @@ static const struct block_case {
 START_TEST(a_malformed_command_block_is_refused)
 {
     const struct block_case *c = &block_cases[_i];
-    struct block block = make_block("/bin/true", 0);
+    struct block block = make_block("/bin/true");
 
     memcpy((char *)&block + c->offset, &c->value, sizeof c->value);
-    start_child(&block, -1, 4);
+    start_seat(&block, -1, STREAMS, false);
     ck_assert_msg(fake.report[0] == START_BLOCK && fake.report[1] == EBADMSG, "%s", c->name);
     fake_done(0);
 }
@@ -224,11 +275,11 @@ END_TEST
 
 START_TEST(texts_outside_a_command_block_are_empty)
 {
-    struct block block = make_block("/bin/true", 0);
+    struct block block = make_block("/bin/true");
 
     block.argv[1] = block.env[0] = UINT32_MAX;
     block.header.cwd = sizeof block;
-    start_child(&block, -1, 4);
+    start_seat(&block, -1, STREAMS, false);
     ck_assert_int_eq(fake.exit_status, -1);
     fake_done(0);
 }
@@ -236,10 +287,10 @@ END_TEST
 
 START_TEST(missing_descriptors_are_refused)
 {
-    const struct block block = make_block("/bin/true", 0);
+    const struct block block = make_block("/bin/true");
 
-    start_child(&block, -1, _i);
-    ck_assert_int_eq(fake.report[0], _i == 0 ? START_BLOCK : START_STDIO);
+    start_seat(&block, -1, _i, false);
+    ck_assert_int_eq(fake.report[0], START_STDIO);
     ck_assert_int_eq(fake.report[1], EBADMSG);
     fake_done(0);
 }
@@ -292,70 +343,45 @@ was_sent(uint32_t kind, int32_t value, uint32_t step)
     return false;
 }
 
-START_TEST(a_start_that_fails_in_init_is_reported_and_leaves_no_descriptor)
+static const struct fake_message prepare = { .wire = { .kind = WIRE_PREPARE, .id = 4 },
+    .size = WIRE_MESSAGE_BASE };
+
+START_TEST(a_seat_that_cannot_be_made_is_reported)
 {
-    static const struct fake_message inbox = {
-        .wire = { .kind = WIRE_SPAWN, .id = 4 }, .size = WIRE_MESSAGE_BASE, .n_fds = 4
-    };
     static const uint64_t events[] = { CONTROL };
-    const struct serving serving = { &inbox, 1, events, 1 };
-    static const long starting[] = { SYS_pipe2, SYS_epoll_ctl, SYS_clone };
+    const struct serving serving = { &prepare, 1, events, 1 };
+    long n;
 
-    for (size_t i = 0; i < COUNT(starting); i++) {
-        long n;
-
-        serve(&serving, -1, 0);
-        for (n = fake.calls - 1; fake.log[n] != starting[i]; n--) {
-        }
-        fake_done(0);
-        serve(&serving, n, INJECTED);
-        ck_assert_int_eq(fake.exit_status, -2);
-        ck_assert(was_sent(WIRE_NOT_STARTED, INJECTED, START_FORK));
-        ck_assert_uint_eq(init.commands[0].state, COMMAND_FREE);
-        ck_assert_int_eq(fake_done(2), 0); /* epoll, signalfd */
-        ck_assert(!fake.closed_twice);
-    }
+    serve(&serving, -1, 0);
+    n = fake_find(SYS_clone);
+    fake_done(0);
+    serve(&serving, n, INJECTED);
+    ck_assert_int_eq(fake.exit_status, -2);
+    ck_assert(was_sent(WIRE_NO_SEAT, INJECTED, START_FORK));
+    ck_assert_int_eq(init.seats[0].pid, 0);
+    ck_assert_int_eq(fake_done(2), 0); /* epoll, signalfd */
+    ck_assert(!fake.closed_twice);
 }
 END_TEST
 
-static int
-count_calls(long number)
+START_TEST(the_exit_of_a_seat_is_told_and_that_of_others_is_not)
 {
-    int count = 0;
-
-    for (long i = 0; i < fake.calls; i++) {
-        count += fake.log[i] == number;
-    }
-    return count;
-}
-
-START_TEST(started_is_told_before_exited_whichever_is_seen_first)
-{
-    static const struct fake_message inbox = {
-        .wire = { .kind = WIRE_SPAWN, .id = 4 }, .size = WIRE_MESSAGE_BASE, .n_fds = 4
-    };
-    static const uint64_t events[2][3] = { { CONTROL, CHILDREN, FIRST_COMMAND },
-        { CONTROL, FIRST_COMMAND, CHILDREN } };
+    static const uint64_t events[] = { CONTROL, CHILDREN };
     static const struct fake_child children[] = { { 55, 0 }, { 100, 7 << 8 } };
-    const struct serving serving = { &inbox, 1, events[_i], 3 };
 
     reset();
     fake.children = children;
     fake.n_children = COUNT(children);
-    fake.inbox = serving.inbox;
+    fake.inbox = &prepare;
     fake.n_inbox = 1;
-    fake.events = serving.events;
-    fake.n_events = 3;
+    fake.events = events;
+    fake.n_events = COUNT(events);
     fake_run(run_serve, NULL);
-    ck_assert_uint_eq(fake.n_outbox, 2);
-    ck_assert_uint_eq(fake.outbox[0].wire.kind, WIRE_STARTED);
-    ck_assert_int_eq(fake.outbox[0].n_fds, 1);
-    ck_assert_uint_eq(fake.outbox[1].wire.kind, WIRE_EXITED);
-    ck_assert_uint_eq(fake.outbox[1].wire.id, 4);
-    ck_assert_int_eq(fake.outbox[1].wire.value, 7);
-    ck_assert_uint_eq(fake.outbox[1].wire.mask, CLD_EXITED);
-    ck_assert_int_eq(
-            count_calls(SYS_epoll_ctl), 5); /* socket, children, host, pipe and off again */
+    ck_assert_uint_eq(fake.n_outbox, 1);
+    ck_assert_uint_eq(fake.outbox[0].wire.kind, WIRE_EXITED);
+    ck_assert_uint_eq(fake.outbox[0].wire.id, 4);
+    ck_assert_int_eq(fake.outbox[0].wire.value, 7);
+    ck_assert_uint_eq(fake.outbox[0].wire.mask, CLD_EXITED);
     ck_assert_int_eq(fake_done(2), 0);
     ck_assert(!fake.closed_twice);
 }
@@ -379,8 +405,8 @@ START_TEST(exit_statuses_are_told_as_they_are)
     static const uint64_t events[] = { CHILDREN };
 
     reset();
-    init.n_commands = 1;
-    init.commands[0] = (struct command_slot){ .id = 1, .pid = 42, .state = COMMAND_RUNNING };
+    init.n_seats = 1;
+    init.seats[0] = (struct seat_slot){ .id = 1, .pid = 42 };
     fake.children = &child;
     fake.n_children = 1;
     fake.events = events;
@@ -453,7 +479,7 @@ static const struct end_case {
             { .wire = { .kind = WIRE_BIND }, .size = WIRE_MESSAGE_BASE, .flags = 0x20 }, CONTROL,
             1 },
     { "more descriptors than any message has",
-            { .wire = { .kind = WIRE_SPAWN }, .size = WIRE_MESSAGE_BASE, .n_fds = 4, .flags = 8 },
+            { .wire = { .kind = WIRE_BIND }, .size = WIRE_MESSAGE_BASE, .n_fds = 4, .flags = 8 },
             CONTROL, 1 },
 };
 
@@ -468,24 +494,21 @@ START_TEST(the_box_ends_when_the_host_does_or_speaks_otherwise)
 }
 END_TEST
 
-START_TEST(more_commands_than_fit_are_refused)
+START_TEST(more_seats_than_fit_are_refused)
 {
-    static const struct fake_message inbox = {
-        .wire = { .kind = WIRE_SPAWN, .id = 4 }, .size = WIRE_MESSAGE_BASE, .n_fds = 4
-    };
     static const uint64_t events[] = { CONTROL };
 
     reset();
-    init.n_commands = INIT_COMMANDS;
-    for (int i = 0; i < INIT_COMMANDS; i++) {
-        init.commands[i].state = COMMAND_RUNNING;
+    init.n_seats = INIT_SEATS;
+    for (int i = 0; i < INIT_SEATS; i++) {
+        init.seats[i].pid = i + 2;
     }
-    fake.inbox = &inbox;
+    fake.inbox = &prepare;
     fake.n_inbox = 1;
     fake.events = events;
     fake.n_events = 1;
     fake_run(run_serve, NULL);
-    ck_assert(was_sent(WIRE_NOT_STARTED, EAGAIN, START_FORK));
+    ck_assert(was_sent(WIRE_NO_SEAT, EAGAIN, START_FORK));
     ck_assert_int_eq(fake_done(2), 0);
 }
 END_TEST
@@ -499,18 +522,20 @@ make_suite(void)
     tcase_add_loop_test(tcase,
             every_call_of_a_starting_command_that_fails_is_reported_with_step_and_errno, 0, 2);
     tcase_add_test(tcase, nothing_is_executed_before_the_last_layer_is_on);
+    tcase_add_test(tcase, a_seat_without_a_command_ends_quietly);
+    tcase_add_test(tcase, a_seat_whose_limits_were_changed_takes_no_command);
     tcase_add_test(tcase, a_program_without_a_slash_is_looked_for_in_the_commands_own_path);
     tcase_add_loop_test(tcase, a_malformed_command_block_is_refused, 0, COUNT(block_cases));
     tcase_add_test(tcase, texts_outside_a_command_block_are_empty);
-    tcase_add_loop_test(tcase, missing_descriptors_are_refused, 0, 4);
-    tcase_add_test(tcase, a_start_that_fails_in_init_is_reported_and_leaves_no_descriptor);
-    tcase_add_loop_test(tcase, started_is_told_before_exited_whichever_is_seen_first, 0, 2);
+    tcase_add_loop_test(tcase, missing_descriptors_are_refused, 0, STREAMS);
+    tcase_add_test(tcase, a_seat_that_cannot_be_made_is_reported);
+    tcase_add_test(tcase, the_exit_of_a_seat_is_told_and_that_of_others_is_not);
     tcase_add_loop_test(tcase, exit_statuses_are_told_as_they_are, 0, COUNT(status_cases));
     tcase_add_test(tcase, a_bind_that_fails_is_answered_with_its_errno);
     tcase_add_test(tcase, a_directory_that_is_a_mount_already_is_not_bound);
     tcase_add_loop_test(
             tcase, the_box_ends_when_the_host_does_or_speaks_otherwise, 0, COUNT(end_cases));
-    tcase_add_test(tcase, more_commands_than_fit_are_refused);
+    tcase_add_test(tcase, more_seats_than_fit_are_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }

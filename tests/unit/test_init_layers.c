@@ -105,38 +105,24 @@ answer(int listener, int error)
     ck_assert_int_eq(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response), 0);
 }
 
-static int
-take_listener(struct box *box, uint64_t id)
-{
-    expect(box, WIRE_LISTENER);
-    ck_assert_uint_eq(box->message.id, id);
-    ck_assert_int_eq(box->n_fds, 1);
-    return fcntl(box->fds[0], F_DUPFD_CLOEXEC, 3);
-}
-
 START_TEST(a_command_whose_execve_is_held_holds_nobody_else)
 {
     struct wire_message bind = { .kind = WIRE_BIND, .id = 5, .path = "/nowhere" };
     struct box box;
     int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    int first, second;
 
     open_filtered(&box, SYS_execve);
     spawn(&box, 1, (const char *[]){ "/bin/true", NULL }, "/", out);
-    first = take_listener(&box, 1);
     spawn(&box, 2, (const char *[]){ "/bin/true", NULL }, "/", out);
-    second = take_listener(&box, 2);
     send_message(&box, &bind, NULL, 0);
     expect(&box, WIRE_BOUND);
     ck_assert_int_eq(box.message.value, ENOENT);
-    answer(second, 0);
-    expect(&box, WIRE_STARTED);
-    ck_assert_uint_eq(box.message.id, 2);
+    answer(box.seats[2].listener, 0);
+    expect_started(&box, 2);
     expect(&box, WIRE_EXITED);
     ck_assert_uint_eq(box.message.id, 2);
-    answer(first, -EACCES);
-    close(first);
-    close(second);
+    answer(box.seats[1].listener, -EACCES);
+    expect_not_started(&box, 1, START_EXEC, EACCES);
     close(out);
     end(&box);
 }
@@ -146,19 +132,11 @@ START_TEST(a_refused_execve_is_an_exec_failure)
 {
     struct box box;
     int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    int listener;
 
     open_filtered(&box, SYS_execve);
     spawn(&box, 1, (const char *[]){ "/bin/true", NULL }, "/", out);
-    listener = take_listener(&box, 1);
-    answer(listener, -EPERM);
-    do {
-        close_received(&box);
-        ck_assert_int_gt(recv(box.control, &box.message, sizeof box.message, 0), 0);
-    } while (box.message.kind != WIRE_NOT_STARTED);
-    ck_assert_uint_eq(box.message.step, START_EXEC);
-    ck_assert_int_eq(box.message.value, EPERM);
-    close(listener);
+    answer(box.seats[1].listener, -EPERM);
+    expect_not_started(&box, 1, START_EXEC, EPERM);
     close(out);
     end(&box);
 }
@@ -264,7 +242,7 @@ START_TEST(without_a_pid_namespace_the_end_of_init_ends_all_that_it_started)
     ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
     spawn(&box, 1, (const char *[]){ "sh", "-c", script, NULL }, "/", pipes[1]);
     close(pipes[1]);
-    expect(&box, WIRE_STARTED);
+    expect_started(&box, 1);
     end(&box);
     expect_closed(pipes[0]);
     close(pipes[0]);

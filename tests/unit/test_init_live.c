@@ -45,21 +45,70 @@ START_TEST(a_command_that_cannot_start_is_told_with_step_and_errno)
 
     open_minimal(&box);
     spawn(&box, 1, (const char *[]){ "/bin/nothing", NULL }, "/", out);
-    expect(&box, WIRE_NOT_STARTED);
-    ck_assert_uint_eq(box.message.step, START_EXEC);
-    ck_assert_int_eq(box.message.value, ENOENT);
+    expect_not_started(&box, 1, START_EXEC, ENOENT);
     spawn(&box, 2, (const char *[]){ "nothing", NULL }, "/", out);
-    expect(&box, WIRE_NOT_STARTED);
-    ck_assert_int_eq(box.message.value, ENOENT);
+    expect_not_started(&box, 2, START_EXEC, ENOENT);
     spawn(&box, 3, (const char *[]){ "/etc/passwd", NULL }, "/", out);
-    expect(&box, WIRE_NOT_STARTED);
-    ck_assert_int_eq(box.message.value, EACCES);
+    expect_not_started(&box, 3, START_EXEC, EACCES);
     spawn(&box, 4, (const char *[]){ "true", NULL }, "/nowhere", out);
-    expect(&box, WIRE_NOT_STARTED);
-    ck_assert_uint_eq(box.message.step, START_CWD);
-    ck_assert_int_eq(box.message.value, ENOENT);
-    ck_assert_uint_eq(box.message.id, 4);
+    expect_not_started(&box, 4, START_CWD, ENOENT);
     close(out);
+    end(&box);
+}
+END_TEST
+
+START_TEST(a_seat_waits_out_of_reach_and_becomes_the_command_it_is_sent)
+{
+    struct box box;
+    struct seat_fds *seat;
+    int status = -1;
+    int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    open_minimal(&box);
+    seat = prepare(&box, 1, false);
+    /* All but SIGKILL and SIGSTOP wait until its command is there. */
+    ck_assert_str_eq(run(&box,
+                             "kill -TERM 2; cat /proc/2/mem /proc/2/environ 2>&1 >/dev/null | "
+                             "sed 's/.*: //'; grep -c 'Seccomp:.0' /proc/2/status",
+                             &status),
+            "Permission denied\nPermission denied\n1\n");
+    seat_send(seat, (const char *[]){ "sh", "-c", "exit 4", NULL }, "/", out);
+    expect_started(&box, 1);
+    expect(&box, WIRE_EXITED);
+    ck_assert_uint_eq(box.message.id, 1);
+    ck_assert_int_eq(box.message.value, SIGTERM);
+    close(out);
+    end(&box);
+}
+END_TEST
+
+START_TEST(a_seat_whose_limits_a_command_changed_takes_no_command)
+{
+    struct box box;
+    struct seat_fds *seat;
+    int status = -1;
+    int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    open_minimal(&box);
+    seat = prepare(&box, 1, false);
+    run(&box, "prlimit --pid 2 --nofile=10:20", &status);
+    ck_assert_int_eq(status, 0);
+    seat_send(seat, (const char *[]){ "true", NULL }, "/", out);
+    expect_not_started(&box, 1, START_STALE, ESTALE);
+    close(out);
+    end(&box);
+}
+END_TEST
+
+START_TEST(a_seat_that_is_not_needed_ends)
+{
+    struct box box;
+
+    open_minimal(&box);
+    close_seat(prepare(&box, 1, false));
+    expect(&box, WIRE_EXITED);
+    ck_assert_uint_eq(box.message.id, 1);
+    ck_assert_int_eq(box.message.value, 0);
     end(&box);
 }
 END_TEST
@@ -69,16 +118,12 @@ START_TEST(a_terminal_has_its_size_and_is_the_controlling_one)
     struct box box;
     char output[256] = { 0 };
     size_t used = 0;
-    int master;
 
     open_minimal(&box);
     spawn(&box, 9, (const char *[]){ "sh", "-c", "stty size </dev/tty; tty", NULL }, "/", -1);
-    expect(&box, WIRE_PTY);
-    ck_assert_int_eq(box.n_fds, 1);
-    master = fcntl(box.fds[0], F_DUPFD_CLOEXEC, 3);
     expect(&box, WIRE_EXITED);
     for (;;) {
-        ssize_t n = read(master, output + used, sizeof output - 1 - used);
+        ssize_t n = read(box.seats[9].master, output + used, sizeof output - 1 - used);
 
         if (n <= 0) {
             break;
@@ -86,7 +131,6 @@ START_TEST(a_terminal_has_its_size_and_is_the_controlling_one)
         used += (size_t)n;
     }
     ck_assert_str_eq(output, "33 77\r\n/dev/pts/0\r\n");
-    close(master);
     end(&box);
 }
 END_TEST
@@ -99,12 +143,12 @@ START_TEST(killing_reaches_the_whole_session_and_no_other_command)
 
     open_minimal(&box);
     spawn(&box, 1, (const char *[]){ "sh", "-c", "sleep 1000", NULL }, "/", out);
-    expect(&box, WIRE_STARTED);
+    expect_started(&box, 1);
     spawn(&box, 2,
             (const char *[]){
                     "sh", "-c", "setsid sleep 1000 & set -m; sleep 1000 & sleep 1000", NULL },
             "/", out);
-    expect(&box, WIRE_STARTED);
+    expect_started(&box, 2);
     run(&box, "while [ $(pgrep -c sleep) != 4 ]; do sleep 0.01; done", &status);
     send_message(
             &box, &(struct wire_message){ .kind = WIRE_KILL, .id = 2, .value = SIGKILL }, NULL, 0);
@@ -131,7 +175,7 @@ START_TEST(killing_reaches_what_is_started_meanwhile)
 
     open_minimal(&box);
     spawn(&box, 1, (const char *[]){ "sh", "-c", script, NULL }, "/", out);
-    expect(&box, WIRE_STARTED);
+    expect_started(&box, 1);
     run(&box, "while [ $(pgrep -c sleep) -lt 20 ]; do sleep 0.01; done", &status);
     send_message(
             &box, &(struct wire_message){ .kind = WIRE_KILL, .id = 1, .value = SIGKILL }, NULL, 0);
@@ -216,6 +260,9 @@ make_suite(void)
     tcase_add_loop_test(tcase, commands_run_in_the_box_and_their_exit_is_told, 0,
             sizeof script_cases / sizeof script_cases[0]);
     tcase_add_test(tcase, a_command_that_cannot_start_is_told_with_step_and_errno);
+    tcase_add_test(tcase, a_seat_waits_out_of_reach_and_becomes_the_command_it_is_sent);
+    tcase_add_test(tcase, a_seat_whose_limits_a_command_changed_takes_no_command);
+    tcase_add_test(tcase, a_seat_that_is_not_needed_ends);
     tcase_add_test(tcase, a_terminal_has_its_size_and_is_the_controlling_one);
     tcase_add_test(tcase, killing_reaches_the_whole_session_and_no_other_command);
     tcase_add_test(tcase, killing_reaches_what_is_started_meanwhile);

@@ -175,7 +175,7 @@ static const struct word_case {
     uint32_t value;
 } word_cases[] = {
     { "another magic", offsetof(struct wire_program, magic), 0 },
-    { "another version", offsetof(struct wire_program, version), 2 },
+    { "another version", offsetof(struct wire_program, version), WIRE_VERSION + 1 },
     { "another size", offsetof(struct wire_program, size), 100 },
     { "more operations than bytes", offsetof(struct wire_program, n_ops), 1000 },
     { "operations outside", offsetof(struct wire_program, ops), 0xfffffff8u },

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INIT_COMMANDS 4096
+#define INIT_SEATS 4096
 #define INIT_DEVICES 64 /* file systems made for the box */
 #define INIT_LIMITS 16 /* RLIM_NLIMITS */
 #define INIT_MARKED 4096 /* processes found in one round of killing */
@@ -33,13 +33,9 @@ struct marked {
     uint64_t started;
 };
 
-enum command_state { COMMAND_FREE = 0, COMMAND_STARTING, COMMAND_RUNNING, COMMAND_FAILED };
-struct command_slot {
+struct seat_slot {
     uint64_t id;
-    int32_t pid; /* leader; also its session and process group */
-    int32_t pidfd; /* while starting */
-    int32_t pipe; /* while starting: its end tells that execve worked */
-    uint32_t state;
+    int32_t pid; /* leader; also its session and process group; 0: free */
 };
 
 struct init {
@@ -65,10 +61,28 @@ struct init {
     uint32_t optional_failed;
     struct limit limits[INIT_LIMITS];
 
-    struct command_slot commands[INIT_COMMANDS];
-    uint32_t n_commands; /* slots that were ever used */
+    struct seat_slot seats[INIT_SEATS];
+    uint32_t n_seats; /* slots that were ever used */
     struct message message;
     struct marked marked[INIT_MARKED];
+};
+
+/* A child of init: prepared, then a command. */
+struct seat {
+    struct init *init;
+    uint64_t id;
+    bool has_terminal; /* made with one, which is its standard streams */
+    int socket; /* to the host; -1 until it is announced */
+    struct limit limits[INIT_LIMITS]; /* as they were when it was prepared */
+};
+
+/* What it is sent. */
+struct incoming {
+    struct wire_command header; /* checked */
+    const unsigned char *block; /* all of it, header included */
+    size_t size;
+    int fds[3];
+    int n_fds;
 };
 
 /* main.c */
@@ -80,12 +94,13 @@ _Noreturn void init_exit(int status);
 /* 1, 0 when the socket was closed, -EBADMSG for what is malformed (its descriptors closed). */
 int init_receive(int control, struct message *message);
 void init_drop(struct message *message);
-/* fd -1: none. */
-int init_send(int control, const struct wire_message *wire, int fd);
+/* Up to MESSAGE_FDS descriptors. */
+int init_send(int control, const struct wire_message *wire, const int *fds, int n_fds);
+/* From a stream, whole: 1, or 0 if it ended before a command began. */
+int init_receive_command(int socket, struct incoming *incoming);
 /* Maps the sealed memfd: contents cannot change afterwards.  0 or -errno. */
 int init_map_block(int fd, size_t max, const unsigned char **ret_bytes, size_t *ret_size);
 int init_check_program(struct init *init, const unsigned char *bytes, size_t size);
-int init_check_command(const unsigned char *bytes, size_t size, struct wire_command *ret_command);
 /* Text at an offset of a checked block; "" if out of range. */
 const char *init_block_text(const unsigned char *bytes, size_t size, uint32_t offset);
 
@@ -129,14 +144,23 @@ int init_enter_network(int network);
 _Noreturn void init_serve(struct init *init);
 int init_bind(struct init *init, const struct message *request);
 
-/* command.c: the child */
-_Noreturn void init_command(struct init *init, const struct message *message, int pipe);
+/* seat.c: the child */
+_Noreturn void init_seat(struct init *init, const struct wire_message *request);
+/* Tells step and errno, and ends. */
+_Noreturn void seat_fail(const struct seat *seat, int step, int error);
+/* The result, unless it is an error: then as seat_fail. */
+int seat_try(const struct seat *seat, int step, long r);
+void seat_set_stdio(const struct seat *seat, const int fds[3]);
+void seat_set_limit(const struct seat *seat, int resource, uint64_t soft, uint64_t hard);
+
+/* command.c */
+_Noreturn void seat_execute(const struct seat *seat, const struct incoming *incoming);
 
 /* canary.c: tries samples, writes the results to descriptor 1 and exits. */
 _Noreturn void init_canary(const char *const *samples);
 
 /* kill.c */
-void init_kill(struct init *init, const struct command_slot *slot, int signal);
+void init_kill(struct init *init, const struct seat_slot *slot, int signal);
 /* Where init is not the first of a pid namespace, so that its end would not be that of the box. */
 void init_find_proc(struct init *init);
 void init_kill_all(struct init *init);

@@ -195,7 +195,7 @@ kill_round(struct init *init, int32_t session, int n_known)
  * be killed before its children are found: they would be init's then.  Without a proc of its own
  * the box cannot be searched, and the group is all that can be told apart. */
 void
-init_kill(struct init *init, const struct command_slot *slot, int signal)
+init_kill(struct init *init, const struct seat_slot *slot, int signal)
 {
     if (signal != SYS_SIGKILL || init->proc < 0) {
         SYS(kill, -slot->pid, signal, 0, 0, 0, 0);

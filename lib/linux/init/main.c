@@ -156,7 +156,7 @@ init_run(struct init *init)
     if (r < 0) {
         failed.step = init->step;
         failed.value = -r;
-        init_send(init->control, &failed, -1);
+        init_send(init->control, &failed, NULL, 0);
         return -r;
     }
     return 0;

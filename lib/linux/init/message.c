@@ -15,22 +15,26 @@ union control {
     unsigned char bytes[CONTROL_ROOM];
 };
 
-static void
-take_fds(struct message *message, const union control *control, size_t size)
+/* As many as there is room for. */
+static int
+take_fds(const struct sys_msghdr *header, int *fds, int room)
 {
+    const union control *control = header->control;
+    const size_t size = header->control_size;
+    int count = 0;
     size_t n;
 
     if (size < sizeof control->header || control->header.level != SOL_SOCKET ||
             control->header.type != SYS_SCM_RIGHTS || control->header.size > size ||
             control->header.size < sizeof control->header) {
-        return;
+        return 0;
     }
     n = (control->header.size - sizeof control->header) / sizeof(int);
-    for (size_t i = 0; i < n && i < MESSAGE_FDS; i++) {
-        memcpy(&message->fds[i], control->bytes + sizeof control->header + i * sizeof(int),
+    for (size_t i = 0; i < n && count < room; i++) {
+        memcpy(&fds[count++], control->bytes + sizeof control->header + i * sizeof(int),
                 sizeof(int));
-        message->n_fds++;
     }
+    return count;
 }
 
 void
@@ -59,7 +63,7 @@ init_receive(int control, struct message *message)
     if (n <= 0) {
         return (int)n;
     }
-    take_fds(message, &ancillary, header.control_size);
+    message->n_fds = take_fds(&header, message->fds, MESSAGE_FDS);
     used = (size_t)n;
     if ((header.flags & (SYS_MSG_TRUNC | SYS_MSG_CTRUNC)) != 0 || used < WIRE_MESSAGE_BASE ||
             (used > WIRE_MESSAGE_BASE && ((const char *)wire)[used - 1] != '\0')) {
@@ -73,9 +77,10 @@ init_receive(int control, struct message *message)
 }
 
 int
-init_send(int control, const struct wire_message *wire, int fd)
+init_send(int control, const struct wire_message *wire, const int *fds, int n_fds)
 {
-    union control ancillary = { .header = { sizeof ancillary.header + sizeof fd, SOL_SOCKET,
+    const size_t size = (size_t)n_fds * sizeof *fds;
+    union control ancillary = { .header = { sizeof ancillary.header + size, SOL_SOCKET,
                                         SYS_SCM_RIGHTS } };
     struct wire_message copy;
     struct sys_iovec iov = { &copy, WIRE_MESSAGE_BASE };
@@ -83,10 +88,10 @@ init_send(int control, const struct wire_message *wire, int fd)
     long r;
 
     memcpy(&copy, wire, WIRE_MESSAGE_BASE);
-    if (fd >= 0) {
-        memcpy(ancillary.bytes + sizeof ancillary.header, &fd, sizeof fd);
+    if (n_fds > 0) {
+        memcpy(ancillary.bytes + sizeof ancillary.header, fds, size);
         header.control = &ancillary;
-        header.control_size = sizeof ancillary.header + sizeof fd;
+        header.control_size = sizeof ancillary.header + size;
     }
     do {
         r = SYS(sendmsg, control, &header, SYS_MSG_NOSIGNAL, 0, 0, 0);
@@ -156,25 +161,83 @@ init_check_program(struct init *init, const unsigned char *bytes, size_t size)
     return 0;
 }
 
-int
-init_check_command(const unsigned char *bytes, size_t size, struct wire_command *ret_command)
-{
-    struct wire_command command;
+/* ---- the command ---- */
 
-    if (size < sizeof command) {
-        return -EBADMSG;
+/* The descriptors come with the first byte. */
+static int
+receive_header(int socket, struct incoming *incoming)
+{
+    union control ancillary = { 0 };
+    struct sys_iovec iov = { &incoming->header, sizeof incoming->header };
+    struct sys_msghdr header = {
+        .iov = &iov, .iov_count = 1, .control = &ancillary, .control_size = sizeof ancillary
+    };
+    long n;
+
+    do {
+        n = SYS(recvmsg, socket, &header, SYS_MSG_CMSG_CLOEXEC, 0, 0, 0);
+    } while (n == -EINTR);
+    if (n > 0) {
+        incoming->n_fds = take_fds(&header, incoming->fds, 3);
     }
-    memcpy(&command, bytes, sizeof command);
-    if (command.magic != WIRE_MAGIC || command.version != WIRE_VERSION || command.size != size ||
-            command.argc == 0 || command.argv % sizeof(uint32_t) != 0 ||
-            command.env % sizeof(uint32_t) != 0 ||
-            !is_inside(size, command.argv, command.argc, sizeof(uint32_t)) ||
-            !is_inside(size, command.env, command.envc, sizeof(uint32_t)) ||
-            bytes[size - 1] != '\0') {
-        return -EBADMSG;
+    return n == 0 ? 0 : n < 0 ? (int)n : n == sizeof incoming->header ? 1 : -EBADMSG;
+}
+
+static int
+receive_rest(int socket, unsigned char *to, size_t size)
+{
+    while (size > 0) {
+        long n = sys_read(socket, to, size);
+
+        if (n == 0) {
+            return -EBADMSG;
+        }
+        if (n < 0 && n != -EINTR) {
+            return (int)n;
+        }
+        if (n > 0) {
+            to += n;
+            size -= (size_t)n;
+        }
     }
-    *ret_command = command;
     return 0;
+}
+
+static bool
+is_command(const struct wire_command *header)
+{
+    return header->magic == WIRE_MAGIC && header->version == WIRE_VERSION &&
+           header->size > sizeof *header && header->size <= WIRE_COMMAND_MAX && header->argc > 0 &&
+           header->argv % sizeof(uint32_t) == 0 && header->env % sizeof(uint32_t) == 0 &&
+           is_inside(header->size, header->argv, header->argc, sizeof(uint32_t)) &&
+           is_inside(header->size, header->env, header->envc, sizeof(uint32_t));
+}
+
+int
+init_receive_command(int socket, struct incoming *incoming)
+{
+    const struct wire_command *header = &incoming->header;
+    unsigned char *block;
+    int r = receive_header(socket, incoming);
+
+    if (r <= 0) {
+        return r;
+    }
+    if (!is_command(header)) {
+        return -EBADMSG;
+    }
+    block = sys_map(header->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (sys_is_error(block)) {
+        return (int)(long)block;
+    }
+    memcpy(block, header, sizeof *header);
+    r = receive_rest(socket, block + sizeof *header, header->size - sizeof *header);
+    if (r == 0 && block[header->size - 1] != '\0') {
+        r = -EBADMSG;
+    }
+    incoming->block = block;
+    incoming->size = header->size;
+    return r < 0 ? r : 1;
 }
 
 const char *

@@ -200,7 +200,7 @@ op_fuse(struct init *init, const struct wire_op *op)
     if (tree < 0) {
         return close_and(fuse, tree);
     }
-    r = init_send(init->control, &message, fuse);
+    r = init_send(init->control, &message, &fuse, 1);
     sys_close(fuse);
     if (r == 0) {
         r = init_attach(init, tree, init_text(init, op->b));

@@ -209,7 +209,7 @@ hand_out(struct init *init, int fd)
     const struct wire_message message = { .kind = WIRE_SOCKET, .value = (int32_t)init->n_sockets };
 
     init->n_sockets++;
-    return close_and(fd, init_send(init->control, &message, fd));
+    return close_and(fd, init_send(init->control, &message, &fd, 1));
 }
 
 int

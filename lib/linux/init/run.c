@@ -53,7 +53,7 @@ op_ready(struct init *init, const struct wire_op *op)
     if (init->pid != 1) {
         init_find_proc(init);
     }
-    r = init_send(init->control, &message, view >= 0 ? view : init->root);
+    r = init_send(init->control, &message, view >= 0 ? &view : &init->root, 1);
     if (view >= 0) {
         sys_close(view);
         init->slots[WIRE_SLOT_VIEW] = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What init does once the box stands: waits for messages, for children and for the end of the host;
- * starts, reaps and signals commands.  Nothing here may block on a command: one whose execve is
- * held must not keep the others waiting, so its start is told by a pipe. */
+ * makes seats for commands (seat.c), reaps and signals them.  Nothing here waits for a seat: one
+ * whose execve is held must not keep the others waiting. */
 #include "linux/init/init.h"
 
 #include "linux/init/sys.h"
@@ -12,42 +12,42 @@
 #include <linux/stat.h>
 #include <linux/wait.h>
 
-enum { EVENT_CONTROL, EVENT_HOST, EVENT_CHILDREN, EVENT_COMMANDS };
+enum { EVENT_CONTROL, EVENT_HOST, EVENT_CHILDREN };
 enum { STATUS_EXITED = 1, STATUS_KILLED = 2, STATUS_DUMPED = 3 }; /* CLD_* */
 
-/* ---- commands ---- */
+/* ---- seats ---- */
 
-static struct command_slot *
-find_command(struct init *init, uint64_t id)
+static struct seat_slot *
+find_seat(struct init *init, uint64_t id)
 {
-    for (uint32_t i = 0; i < init->n_commands; i++) {
-        if (init->commands[i].state != COMMAND_FREE && init->commands[i].id == id) {
-            return &init->commands[i];
+    for (uint32_t i = 0; i < init->n_seats; i++) {
+        if (init->seats[i].pid != 0 && init->seats[i].id == id) {
+            return &init->seats[i];
         }
     }
     return NULL;
 }
 
-static struct command_slot *
+static struct seat_slot *
 find_leader(struct init *init, int pid)
 {
-    for (uint32_t i = 0; i < init->n_commands; i++) {
-        if (init->commands[i].state != COMMAND_FREE && init->commands[i].pid == pid) {
-            return &init->commands[i];
+    for (uint32_t i = 0; i < init->n_seats; i++) {
+        if (init->seats[i].pid == pid) {
+            return &init->seats[i];
         }
     }
     return NULL;
 }
 
-static struct command_slot *
+static struct seat_slot *
 find_free(struct init *init)
 {
-    for (uint32_t i = 0; i < init->n_commands; i++) {
-        if (init->commands[i].state == COMMAND_FREE) {
-            return &init->commands[i];
+    for (uint32_t i = 0; i < init->n_seats; i++) {
+        if (init->seats[i].pid == 0) {
+            return &init->seats[i];
         }
     }
-    return init->n_commands < INIT_COMMANDS ? &init->commands[init->n_commands++] : NULL;
+    return init->n_seats < INIT_SEATS ? &init->seats[init->n_seats++] : NULL;
 }
 
 /* Ends the box: the kernel kills what is in a pid namespace with its first process. */
@@ -63,19 +63,9 @@ end(struct init *init, int status)
 static void
 tell(struct init *init, const struct wire_message *message, int fd)
 {
-    if (init_send(init->control, message, fd) < 0) {
+    if (init_send(init->control, message, &fd, fd >= 0 ? 1 : 0) < 0) {
         end(init, 1);
     }
-}
-
-static void
-tell_not_started(struct init *init, uint64_t id, uint32_t step, int error)
-{
-    const struct wire_message message = {
-        .kind = WIRE_NOT_STARTED, .id = id, .step = step, .value = error
-    };
-
-    tell(init, &message, -1);
 }
 
 static int
@@ -86,78 +76,24 @@ watch(struct init *init, int fd, uint64_t what)
     return (int)SYS(epoll_ctl, init->epoll, EPOLL_CTL_ADD, fd, &event, 0, 0);
 }
 
-/* The pipe of a starting command has something: a failure, or its end, since it is closed by execve
- * (or because the command was killed before; then WIRE_EXITED follows and says so). */
 static void
-finish_start(struct init *init, struct command_slot *slot)
+prepare_seat(struct init *init, const struct wire_message *request)
 {
-    int32_t failure[2] = { 0 };
-    long n = sys_read(slot->pipe, failure, sizeof failure);
+    struct seat_slot *slot = find_free(init);
+    int pid = slot == NULL ? -EAGAIN : (int)SYS(clone, SYS_SIGCHLD, 0, 0, 0, 0, 0);
 
-    if (n == -EAGAIN || n == -EINTR) {
-        return;
+    if (pid == 0) {
+        init_seat(init, request);
     }
-    if (n == sizeof failure) {
-        slot->state = COMMAND_FAILED;
-        tell_not_started(init, slot->id, (uint32_t)failure[0], failure[1]);
-    } else {
+    if (pid < 0) {
         const struct wire_message message = {
-            .kind = WIRE_STARTED, .id = slot->id, .value = slot->pid
+            .kind = WIRE_NO_SEAT, .id = request->id, .step = START_FORK, .value = -pid
         };
 
-        slot->state = COMMAND_RUNNING;
-        tell(init, &message, slot->pidfd);
-    }
-    /* A child that is being held still has the pipe open, and epoll would tell of it for ever. */
-    SYS(epoll_ctl, init->epoll, EPOLL_CTL_DEL, slot->pipe, 0, 0, 0);
-    sys_close(slot->pipe);
-    sys_close(slot->pidfd);
-}
-
-struct start {
-    int pipe[2];
-    int pidfd;
-};
-
-/* In the child, pid is 0. */
-static int
-start_fork(struct init *init, struct command_slot *slot, struct start *start)
-{
-    int r = (int)SYS(pipe2, start->pipe, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
-    int pid;
-
-    if (r < 0) {
-        return r;
-    }
-    r = watch(init, start->pipe[0], EVENT_COMMANDS + (uint64_t)(slot - init->commands));
-    pid = r < 0 ? r : (int)SYS(clone, CLONE_PIDFD | SYS_SIGCHLD, 0, &start->pidfd, 0, 0, 0);
-    if (pid == 0) {
-        init_command(init, &init->message, start->pipe[1]);
-    }
-    sys_close(start->pipe[1]);
-    if (pid < 0) {
-        sys_close(start->pipe[0]);
-    }
-    return pid;
-}
-
-static void
-spawn(struct init *init, struct message *message)
-{
-    struct command_slot *slot = find_free(init);
-    struct start start = { { -1, -1 }, -1 };
-    int pid = slot == NULL ? -EAGAIN : start_fork(init, slot, &start);
-
-    init_drop(message);
-    if (pid < 0) {
-        tell_not_started(init, message->wire.id, START_FORK, -pid);
+        tell(init, &message, -1);
         return;
     }
-    *slot = (struct command_slot){ .id = message->wire.id,
-        .pid = pid,
-        .pidfd = start.pidfd,
-        .pipe = start.pipe[0],
-        .state = COMMAND_STARTING };
+    *slot = (struct seat_slot){ .id = request->id, .pid = pid };
 }
 
 /* ---- children ---- */
@@ -170,8 +106,7 @@ microseconds(const struct rusage *usage)
 }
 
 static void
-tell_exited(
-        struct init *init, const struct command_slot *slot, int status, const struct rusage *usage)
+tell_exited(struct init *init, const struct seat_slot *slot, int status, const struct rusage *usage)
 {
     struct wire_message message = { .kind = WIRE_EXITED,
         .id = slot->id,
@@ -197,22 +132,16 @@ reap(struct init *init)
         struct rusage usage = { 0 };
         int status = 0;
         int pid = (int)SYS(wait4, -1, &status, WNOHANG | __WALL, &usage, 0, 0);
-        struct command_slot *slot;
+        struct seat_slot *slot;
 
         if (pid <= 0) {
             return;
         }
         slot = find_leader(init, pid);
-        if (slot == NULL) {
-            continue;
-        }
-        if (slot->state == COMMAND_STARTING) {
-            finish_start(init, slot);
-        }
-        if (slot->state == COMMAND_RUNNING) {
+        if (slot != NULL) {
             tell_exited(init, slot, status, &usage);
+            slot->pid = 0;
         }
-        slot->state = COMMAND_FREE;
     }
 }
 
@@ -317,7 +246,7 @@ serve_make_socket(struct init *init, const struct wire_message *request)
 static void
 serve_kill(struct init *init, const struct wire_message *request)
 {
-    const struct command_slot *slot = find_command(init, request->id);
+    const struct seat_slot *slot = find_seat(init, request->id);
 
     if (slot != NULL) {
         init_kill(init, slot, request->value);
@@ -336,8 +265,8 @@ serve_control(struct init *init)
     if (r <= 0) {
         end(init, r == 0 ? 0 : 1);
     }
-    if (message->wire.kind == WIRE_SPAWN) {
-        spawn(init, message);
+    if (message->wire.kind == WIRE_PREPARE) {
+        prepare_seat(init, &message->wire);
     } else if (message->wire.kind == WIRE_BIND) {
         serve_bind(init, message);
     } else if (message->wire.kind == WIRE_MAKE_SOCKET) {
@@ -366,14 +295,8 @@ serve_event(struct init *init, uint64_t what)
         serve_control(init);
     } else if (what == EVENT_HOST) {
         end(init, 1);
-    } else if (what == EVENT_CHILDREN) {
-        serve_children(init);
     } else {
-        struct command_slot *slot = &init->commands[what - EVENT_COMMANDS];
-
-        if (slot->state == COMMAND_STARTING) {
-            finish_start(init, slot);
-        }
+        serve_children(init);
     }
 }
 

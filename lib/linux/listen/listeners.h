@@ -36,7 +36,7 @@ struct listeners {
 
 struct notify {
     struct listeners *listeners;
-    uint64_t command;
+    struct notify_owner *owner; /* while there is a source */
     int listener;
     struct loop_source *source; /* NULL: no process uses the filter any more */
     bool is_paused; /* no worker was free; not read until one is.  Loop thread */

@@ -205,7 +205,8 @@ on_notification(void *data, uint32_t events)
     struct call call;
 
     if ((events & EPOLLIN) == 0) {
-        end_listener(notify); /* all processes that had the filter are gone */
+        end_listener(notify);
+        notify->owner->ended(notify->owner);
         return;
     }
     /* Does not wait: what the counter promised may be gone (ENOENT), but it is counted. */
@@ -216,7 +217,7 @@ on_notification(void *data, uint32_t events)
     call = (struct call){
         .boundary = boundary,
         .notify = notify,
-        .command = notify->command,
+        .command = atomic_load(&notify->owner->command),
         .listener = notify->listener,
         .id = notification.id,
         .pid = (int32_t)notification.pid,
@@ -228,7 +229,7 @@ on_notification(void *data, uint32_t events)
     }
     if (call.pid != notify->last_pid) {
         notify->last_pid = call.pid;
-        boundary_saw(boundary, call.pid, notify->command);
+        boundary_saw(boundary, call.pid, call.command);
     }
     call_run(&call);
 }
@@ -277,7 +278,7 @@ listeners_new(struct boundary *boundary)
 }
 
 struct notify *
-notify_new(struct boundary *boundary, uint64_t command, int listener)
+notify_new(struct boundary *boundary, struct notify_owner *owner, int listener)
 {
     struct notify *notify = calloc(1, sizeof *notify);
 
@@ -291,7 +292,7 @@ notify_new(struct boundary *boundary, uint64_t command, int listener)
     }
     atomic_init(&notify->references, 1);
     notify->listeners = boundary->listeners;
-    notify->command = command;
+    notify->owner = owner;
     notify->listener = listener;
     /* 4 us instead of 25: the waiting thread runs on this processor. Older kernels do without. */
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
@@ -324,9 +325,11 @@ notify_free(struct notify *notify)
 }
 
 void
-notify_answer(struct notify *notify, uint64_t ticket, abx_verdict verdict)
+notify_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict)
 {
-    held_answer(notify->listeners, ticket, verdict);
+    if (boundary->listeners != NULL) {
+        held_answer(boundary->listeners, ticket, verdict);
+    }
 }
 
 void

@@ -111,7 +111,8 @@ lower_rlimit(struct lowering *lowering, uint32_t resource, const char *step, uin
 
 /* Memory is counted for the whole box only by a cgroup; without one, RLIMIT_DATA bounds each
  * process (RLIMIT_AS would stop what only reserves addresses).  RLIMIT_NPROC counts in the box's
- * user namespace and is not looked at for kernel uid 0, which kernel.pid_max bounds. */
+ * user namespace and is not looked at for kernel uid 0, which kernel.pid_max bounds; one more may
+ * wait for the next command. */
 static void
 lower_limits(struct lowering *lowering)
 {
@@ -126,7 +127,7 @@ lower_limits(struct lowering *lowering)
         lower_rlimit(lowering, RLIMIT_DATA, "limit:memory", limits[ABX_LIMIT_MEMORY]);
     }
     if (limits[ABX_LIMIT_PROCESSES] != 0 && plan->capabilities.uid != 0) {
-        lower_rlimit(lowering, RLIMIT_NPROC, "limit:processes", limits[ABX_LIMIT_PROCESSES]);
+        lower_rlimit(lowering, RLIMIT_NPROC, "limit:processes", limits[ABX_LIMIT_PROCESSES] + 1);
     }
 }
 

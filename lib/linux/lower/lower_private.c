@@ -54,7 +54,7 @@ lower_dev(struct lowering *lowering)
 /* kernel.pid_max belongs to the pid namespace since Linux 6.14; before, it is the whole machine's,
  * and a root host could change that.  Numbers below the reserved ones are given once and never
  * again, so those come on top; and are passed over at once, so that there are as many processes as
- * the limit says. */
+ * the limit says.  One more may wait for the next command. */
 static void
 lower_pid_max(struct lowering *lowering)
 {
@@ -62,10 +62,10 @@ lower_pid_max(struct lowering *lowering)
     char text[24];
 
     if (!lowering->plan->capabilities.own_pid_max || processes == 0 ||
-            processes > (1u << 22) - RESERVED_PIDS) {
+            processes >= (1u << 22) - RESERVED_PIDS) {
         return;
     }
-    snprintf(text, sizeof text, "%" PRIu64 "\n", processes + RESERVED_PIDS);
+    snprintf(text, sizeof text, "%" PRIu64 "\n", processes + 1 + RESERVED_PIDS);
     lower_at(lowering, OP_WRITE, text, "/proc/sys/kernel/pid_max", 0, 0, OPF_OPTIONAL);
     snprintf(text, sizeof text, "%u\n", RESERVED_PIDS);
     lower_at(lowering, OP_WRITE, text, "/proc/sys/kernel/ns_last_pid", 0, 0, OPF_OPTIONAL);
