@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The target of a request.  A path that a server could take for another one (dot segments, encoded
- * slashes, backslashes, bytes that end a string) is refused, so that what a rule says about a path
- * is true of what the origin does. */
+ * The target of a request.  A path that a server could take for another one (dot segments,
+ * backslashes, bytes that end a string) is refused.  Encoded slashes are a matter of the policy,
+ * which denies them where it has rules about paths: registries of packages live of them. */
 #include "egress/http_target.h"
 
 #include "base/str.h"
@@ -138,14 +138,13 @@ why_path_is_odd(struct span path)
     int before = 0;
 
     for (size_t i = 0; i < path.length;) {
-        bool is_encoded = path.at[i] == '%';
         int c = decoded(path, &i);
 
         if (c < 0) {
             return "the path has an invalid percent-encoding";
         }
-        if (is_encoded && (c == '/' || c == '\\')) {
-            return "the path has an encoded slash";
+        if (c == '\\') {
+            return "the path has an encoded backslash";
         }
         if (c < 0x20 || c == 0x7f) {
             return "the path has an encoded control character";
