@@ -469,9 +469,15 @@ connect_both(const char *name, int listener, uint16_t port, int *ret_program, in
 }
 
 void
+send_bytes(int fd, const void *bytes, size_t length)
+{
+    ck_assert_int_eq(send(fd, bytes, length, MSG_NOSIGNAL), (ssize_t)length);
+}
+
+void
 send_text(int fd, const char *text)
 {
-    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+    send_bytes(fd, text, strlen(text));
 }
 
 /* -1: a reset. */
@@ -488,9 +494,9 @@ receive(int fd, char *buffer, size_t room)
 }
 
 void
-expect_text(int fd, const char *text)
+expect_bytes(int fd, const void *bytes, size_t length)
 {
-    size_t length = strlen(text), have = 0;
+    size_t have = 0;
     char buffer[4096];
 
     ck_assert_uint_lt(length, sizeof buffer);
@@ -500,8 +506,27 @@ expect_text(int fd, const char *text)
         ck_assert_int_gt(n, 0);
         have += (size_t)n;
     }
-    buffer[have] = '\0';
-    ck_assert_str_eq(buffer, text);
+    ck_assert_mem_eq(buffer, bytes, length);
+}
+
+void
+expect_text(int fd, const char *text)
+{
+    expect_bytes(fd, text, strlen(text));
+}
+
+const char *
+read_to_end(int fd)
+{
+    static char text[4096];
+    size_t n = 0;
+    ssize_t r;
+
+    while ((r = receive(fd, text + n, sizeof text - 1 - n)) > 0) {
+        n += (size_t)r;
+    }
+    text[n] = '\0';
+    return text;
 }
 
 void

@@ -56,6 +56,9 @@ void connect_both(const char *name, int listener, uint16_t port, int *ret_progra
 
 void send_text(int fd, const char *text);
 void expect_text(int fd, const char *text); /* exactly that comes next */
+void send_bytes(int fd, const void *bytes, size_t length);
+void expect_bytes(int fd, const void *bytes, size_t length);
+const char *read_to_end(int fd); /* text; valid until the next call */
 void expect_end(int fd); /* end of file */
 void expect_reset(int fd);
 

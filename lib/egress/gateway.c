@@ -3,6 +3,7 @@
  * what was dialled until the connection of the box that it belongs to comes. */
 #include "egress/box.h"
 #include "egress/dial.h"
+#include "egress/proxy.h"
 #include "egress/transparent.h"
 #include "egress/tunnel.h"
 
@@ -198,6 +199,8 @@ arrive(struct post *post)
     } else if (arrival->box->stopped || (arrival->dialled != 0 && outside < 0)) {
         close_with_reset(arrival->fd);
         close_fd(outside);
+    } else if (arrival->errand->destination.way == WAY_PROXY) {
+        proxy_start(arrival->box, arrival->errand, arrival->fd);
     } else {
         transparent_start(arrival->box, arrival->errand, arrival->fd, outside);
     }

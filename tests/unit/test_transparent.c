@@ -88,36 +88,6 @@ make_hello(uint8_t *out, const char *name, bool ech)
 }
 
 static void
-send_bytes(int fd, const void *bytes, size_t length)
-{
-    ck_assert_int_eq(send(fd, bytes, length, MSG_NOSIGNAL), (ssize_t)length);
-}
-
-static void
-expect_bytes(int fd, const void *bytes, size_t length)
-{
-    uint8_t got[2048];
-
-    ck_assert_int_eq(recv(fd, got, length, MSG_WAITALL), (ssize_t)length);
-    ck_assert_mem_eq(got, bytes, length);
-}
-
-/* What the client gets until the end. */
-static const char *
-read_all(int fd)
-{
-    static char text[4096];
-    size_t n = 0;
-    ssize_t r;
-
-    while ((r = recv(fd, text + n, sizeof text - 1 - n, 0)) > 0) {
-        n += (size_t)r;
-    }
-    text[n] = '\0';
-    return text;
-}
-
-static void
 close_both(int program, int server)
 {
     close(program);
@@ -260,7 +230,7 @@ START_TEST(a_request_for_another_host_is_refused_as_a_problem)
 
     connect_both(NAME, listener, port, &program, &server);
     send_text(program, refused_http[_i].bytes);
-    text = read_all(program);
+    text = read_to_end(program);
     ck_assert_msg(strncmp(text, "HTTP/1.1 ", 9) == 0 &&
                           strncmp(text + 9, refused_http[_i].status, 4) == 0,
             "%s", text);
