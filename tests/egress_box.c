@@ -516,7 +516,7 @@ expect_text(int fd, const char *text)
 }
 
 const char *
-read_to_end(int fd)
+receive_to_end(int fd)
 {
     static char text[4096];
     size_t n = 0;

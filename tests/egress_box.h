@@ -58,7 +58,7 @@ void send_text(int fd, const char *text);
 void expect_text(int fd, const char *text); /* exactly that comes next */
 void send_bytes(int fd, const void *bytes, size_t length);
 void expect_bytes(int fd, const void *bytes, size_t length);
-const char *read_to_end(int fd); /* text; valid until the next call */
+const char *receive_to_end(int fd); /* text; valid until the next call */
 void expect_end(int fd); /* end of file */
 void expect_reset(int fd);
 

@@ -103,7 +103,7 @@ START_TEST(a_refused_connect_is_a_403_that_says_why)
 
     broker_says("evil.test", ABX_VERDICT_DENY);
     send_text(program, "CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n");
-    text = read_to_end(program);
+    text = receive_to_end(program);
     ck_assert_msg(strncmp(text, "HTTP/1.1 403 Denied by policy: rule /network/deny/0\r\n", 52) == 0,
             "%s", text);
     expect_in(text, "\r\nContent-Type: application/problem+json\r\n");
@@ -131,7 +131,7 @@ START_TEST(a_question_is_held_and_its_no_has_the_ticket)
     send_text(program, "CONNECT maybe.test:443 HTTP/1.1\r\nHost: maybe.test\r\n\r\n");
     snprintf(ticket, sizeof ticket, "\"ticket\":%u", (unsigned)broker_ticket());
     egress_answer(the_box, broker_ticket(), ABX_VERDICT_DENY, "not on Sundays");
-    text = read_to_end(program);
+    text = receive_to_end(program);
     expect_in(text, "\"reason\":\"not on Sundays\"");
     expect_in(text, ticket);
     close(program);
@@ -173,7 +173,7 @@ START_TEST(what_is_not_reached_is_a_502)
     gone = listen_on_loopback(1, &nobody);
     close(gone);
     send_format(program, "CONNECT public.test:%u HTTP/1.1\r\nHost: public.test\r\n\r\n", nobody);
-    text = read_to_end(program);
+    text = receive_to_end(program);
     ck_assert_msg(strncmp(text, "HTTP/1.1 502 Not reached\r\n", 26) == 0, "%s", text);
     expect_in(text, "the destination refused the connection");
     expect_in(text, "\"type\":\"about:blank\"");
@@ -187,7 +187,7 @@ START_TEST(a_name_at_a_closed_address_is_denied_here_too)
     struct told told;
 
     send_text(program, "CONNECT private.test:443 HTTP/1.1\r\nHost: private.test\r\n\r\n");
-    expect_in(read_to_end(program), "\"rule\":\"network:closed\"");
+    expect_in(receive_to_end(program), "\"rule\":\"network:closed\"");
     broker_tells(&told);
     ck_assert_str_eq(told.asked, "10.0.0.1");
     close(program);
@@ -215,7 +215,7 @@ START_TEST(a_head_that_is_odd_is_refused_with_its_event)
     const char *text;
 
     send_format(program, "CONNECT %s HTTP/1.1\r\nHost: public.test\r\n\r\n", bad_heads[_i].target);
-    text = read_to_end(program);
+    text = receive_to_end(program);
     ck_assert_msg(
             strncmp(text + 9, bad_heads[_i].status, 3) == 0, "%s: %s", bad_heads[_i].target, text);
     broker_tells(&told);
@@ -243,7 +243,7 @@ START_TEST(a_name_has_one_spelling)
     broker_says("", ABX_VERDICT_DENY);
     send_format(program, "CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n", spellings[_i].sent,
             spellings[_i].sent);
-    expect_in(read_to_end(program), "HTTP/1.1 403 ");
+    expect_in(receive_to_end(program), "HTTP/1.1 403 ");
     broker_tells(&told);
     ck_assert_str_eq(told.target, spellings[_i].asked);
     close(program);
@@ -416,7 +416,7 @@ START_TEST(a_tls_greeting_through_the_proxy_is_looked_at_too)
     server = accept_one(listener);
     expect_text(program, "HTTP/1.1 200 Connection established\r\n\r\n");
     send_text(program, "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n");
-    expect_in(read_to_end(program), "HTTP/1.1 421 ");
+    expect_in(receive_to_end(program), "HTTP/1.1 421 ");
     broker_tells(&told);
     ck_assert_str_eq(told.rule, "network:host");
     close(program);

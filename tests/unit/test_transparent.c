@@ -230,7 +230,7 @@ START_TEST(a_request_for_another_host_is_refused_as_a_problem)
 
     connect_both(NAME, listener, port, &program, &server);
     send_text(program, refused_http[_i].bytes);
-    text = read_to_end(program);
+    text = receive_to_end(program);
     ck_assert_msg(strncmp(text, "HTTP/1.1 ", 9) == 0 &&
                           strncmp(text + 9, refused_http[_i].status, 4) == 0,
             "%s", text);

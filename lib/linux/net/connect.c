@@ -36,17 +36,16 @@ net_is_own(const struct call *call, const struct address *address)
                    (plan_has_gateway(plan) && address_is_own(address, NETWORK_BOX)));
 }
 
-/* The name the address was given out for, else its text; `text` is the address. */
+/* The name the address was given out for, else its text: what stands for a name is of the box only,
+ * and would tell nobody anything. */
 static void
-name_of(const struct call *call, const struct address *address, char name[NET_NAME_ROOM],
-        char text[INET6_ADDRSTRLEN])
+name_of(const struct call *call, const struct address *address, char name[NET_NAME_ROOM])
 {
     struct stub *stub = call->boundary->stub;
 
-    address_text(address, text);
     if (stub == NULL || stub_name_of(stub, (const struct sockaddr *)&address->storage, name,
                                 NET_NAME_ROOM) == NULL) {
-        snprintf(name, NET_NAME_ROOM, "%s", text);
+        address_text(address, name);
     }
 }
 
@@ -54,28 +53,25 @@ abx_verdict
 net_decide(struct call *call, const struct address *address, const char *verb,
         char name[NET_NAME_ROOM])
 {
-    char text[INET6_ADDRSTRLEN];
     struct act act = {
         .request = ABX_REQUEST_CONNECT, .port = address_port(address), .verb = verb, .content = -1
     };
 
-    name_of(call, address, name, text);
+    name_of(call, address, name);
     act.target = name;
-    act.asked = strcmp(name, text) == 0 ? NULL : text;
     return call_decide(call, &act, -1, -1);
 }
 
 enum call_result
 net_refuse_datagram(struct call *call, const struct address *address, const char *verb)
 {
-    char name[NET_NAME_ROOM], text[INET6_ADDRSTRLEN];
+    char name[NET_NAME_ROOM];
     struct act act = {
         .request = ABX_REQUEST_CONNECT, .port = address_port(address), .verb = verb, .content = -1
     };
 
-    name_of(call, address, name, text);
+    name_of(call, address, name);
     act.target = name;
-    act.asked = strcmp(name, text) == 0 ? NULL : text;
     call_report(call, ABX_EVENT_DENIAL, &act, watch_rule, watch_reason, watch_alternative);
     return call_fail(call, EACCES);
 }

@@ -142,7 +142,6 @@ tell(struct watch *watch, const struct packet *packet)
 
     address_text(&packet->to, text);
     act.target = known != NULL ? known : text;
-    act.asked = known != NULL ? text : NULL;
     broker->report(broker->data, ABX_EVENT_DENIAL, &subject, &act, watch_rule, watch_reason,
             watch_alternative);
 }
