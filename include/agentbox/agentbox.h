@@ -297,7 +297,7 @@ ABX_API abx_status abx_run(abx_context *context, abx_policy *policy, const char 
 enum abx_event_values {
     ABX_EVENT_DENIAL = 1,
     ABX_EVENT_APPROVAL = 2,   /* a call is held until answered or until the deadline */
-    ABX_EVENT_CREDENTIAL = 3, /* a short-lived secret is wanted for one host */
+    ABX_EVENT_CREDENTIAL = 3, /* a secret is wanted: TARGET is its name, VERB the host; a request is held */
     ABX_EVENT_STARTED = 4,
     ABX_EVENT_EXITED = 5,
     ABX_EVENT_DROPPED = 6,
@@ -390,9 +390,24 @@ typedef struct abx_answer {
     const char *evidence; /* step-up proof for the audit log; not in this version: NULL */
     const char *message;  /* reaches the model with a refusal */
 } abx_answer;
-/* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. */
+/* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE.  Where a
+ * secret is wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and
+ * abx_context_supply the other. */
 ABX_API abx_status abx_context_answer(
         abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr);
+/* Gives a secret under the name that the policy has for it, before it is wanted, or another one
+ * later.  It is copied into memory that is in no core file, never enters the box, and is wiped at
+ * `expires_ms` (Unix time, 0: never) or at the end of the policy's lease, whichever is first; then
+ * it is asked for again.  A key that signs (sigv4) is "ID:SECRET" or "ID:SECRET:SESSION-TOKEN".
+ * The caller wipes its own copy.  From any thread.  ABX_ERR_INVALID: the policy has no such
+ * credential, or no request could carry this secret (shorter than 8 or longer than 8192 bytes,
+ * control characters, expired); the error does not have it.  ABX_ERR_STATE: the box has no way out. */
+ABX_API abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret,
+        size_t length, int64_t expires_ms, abx_error **reterr);
+/* The same as the answer to an ABX_EVENT_CREDENTIAL: every request that waits for this credential goes
+ * on.  ABX_ERR_STATE: no open question has this ticket, or not any more. */
+ABX_API abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret,
+        size_t length, int64_t expires_ms, abx_error **reterr);
 
 /* ---- preflight ------------------------------------------------------------------------ */
 /* What this host can enforce of `policy` (NULL: of everything).  Tries it: a harmless canary is

@@ -22,14 +22,14 @@ is_request(int64_t value)
 {
     return value == ABX_REQUEST_PATH || value == ABX_REQUEST_CONNECT || value == ABX_REQUEST_EXEC ||
            value == ABX_REQUEST_LISTEN || value == ABX_REQUEST_SOCKET ||
+           value == ABX_REQUEST_HTTP || value == ABX_REQUEST_CREDENTIAL ||
            value == ABX_REQUEST_SYSCALL;
 }
 
 static int32_t
 is_event(int64_t value)
 {
-    return value > 0 && value <= ABX_EVENT_NOTICE && value != ABX_EVENT_CREDENTIAL &&
-           value != ABX_EVENT_LOG;
+    return value > 0 && value <= ABX_EVENT_NOTICE && value != ABX_EVENT_LOG;
 }
 
 int32_t

@@ -72,6 +72,7 @@ struct box_setup {
     const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out, and no
                                       port of it is published */
     const char *init_path; /* NULL: the carried program */
+    uint64_t decoy_seed; /* what decoys show is made from it (base/decoy.h) */
 };
 
 struct command {

@@ -3,6 +3,7 @@
  * number of connections within what the host's process can bear. */
 #include "egress/box.h"
 
+#include "base/decoy.h"
 #include "base/mem.h"
 #include "egress/secrets.h"
 
@@ -173,6 +174,20 @@ close_with_reset(int fd)
 }
 
 /* ---- the box ---- */
+static abx_status
+add_decoys(struct egress_box *box, uint64_t seed, struct fail *fail)
+{
+    const char *const *path = policy_get_settings(box->policy)->decoys;
+    char content[DECOY_MAX];
+    abx_status r = ABX_OK;
+
+    for (; path != NULL && *path != NULL && r == ABX_OK; path++) {
+        decoy_write(seed, *path, content);
+        r = secrets_add_decoy(box->secrets, *path, content, fail);
+    }
+    return r;
+}
+
 abx_status
 egress_open(struct egress *egress, const struct egress_setup *setup, struct egress_box **ret_box,
         struct fail *fail)
@@ -186,7 +201,9 @@ egress_open(struct egress *egress, const struct egress_setup *setup, struct egre
     box->policy = setup->policy;
     box->broker = setup->broker;
     box->backend = setup->backend;
-    if (secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0) {
+    if (secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0 ||
+            add_decoys(box, setup->decoy_seed, fail) < 0) {
+        secrets_free(box->secrets);
         free(box);
         return fail->status;
     }

@@ -21,6 +21,7 @@ struct egress_setup {
     const char *const *environment; /* the host's proxy variables, NULL-terminated, for
                                        "upstream": "environment" */
     const char *backend; /* its name, a literal */
+    uint64_t decoy_seed; /* of what the decoys of the policy show (base/decoy.h) */
 };
 abx_status egress_open(struct egress *egress, const struct egress_setup *setup,
         struct egress_box **ret_box, struct fail *fail);

@@ -204,8 +204,9 @@ secrets_add_decoy(struct secrets *secrets, const char *path, const char *content
             content += strspn(content, between)) {
         size_t length = strcspn(content, between);
 
-        /* The names of settings are long words, too, but nothing of them is made up. */
-        if (length >= DECOY_TOKEN_MIN && strcspn(content, "0123456789") < length &&
+        /* The names of settings are long words, too, of small letters. */
+        if (length >= DECOY_TOKEN_MIN &&
+                strcspn(content, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") < length &&
                 !add_token(secrets, path, content, length)) {
             return fail_nomem(fail);
         }

@@ -287,6 +287,7 @@ boundary_new(const struct box_setup *setup)
         .loop = setup->loop,
         .broker = setup->broker,
         .gateway = setup->gateway,
+        .decoy_seed = setup->decoy_seed,
         .root = -1,
         .host_root = -1,
         .own = own,

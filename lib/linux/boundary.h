@@ -23,6 +23,7 @@ struct boundary {
     int32_t init_pid; /* as the host sees it */
     int root; /* O_PATH of the box's root directory */
     int host_root; /* O_PATH of the host's "/" */
+    uint64_t decoy_seed;
     struct mask *mask; /* NULL without masks */
     struct stub *stub;
     struct doors *doors; /* NULL: nothing leaves the box */

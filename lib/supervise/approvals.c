@@ -2,7 +2,7 @@
  * Owns the open questions of a box, under the box's lock.  A question ends once: by an answer, by
  * its deadline, or with the box; who takes it out of the list tells the backend.  A held call costs
  * no thread, only an entry here. */
-#include "supervise/approvals.h"
+#include "supervise/approvals_private.h"
 
 #include "egress/egress.h"
 #include "supervise/telling.h"
@@ -16,18 +16,6 @@
 #include <string.h>
 
 #define MINUTE_NS 60000000000u
-#define AFTERWARDS_NS                                                                              \
-    5000000000u /* an interrupted caller may ask again this long after the answer */
-
-struct approval {
-    uint64_t ticket;
-    uint64_t deadline_ns;
-    uint32_t waiters; /* 0: the caller was interrupted and may come back */
-    struct subject subject;
-    struct act act; /* texts are the ones below */
-    struct grounds grounds; /* texts live as long as the policy */
-    char *target, *asked, *verb, *program;
-};
 
 static void deadline_passed(void *data);
 
@@ -43,9 +31,8 @@ approval_free(struct approval *approval)
     }
 }
 
-/* NULL stays NULL; `*failed` is set without memory. */
-static char *
-copy(const char *text, bool *failed)
+char *
+approval_copy(const char *text, bool *failed)
 {
     char *result = text == NULL ? NULL : strdup(text);
 
@@ -63,10 +50,10 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     if (approval == NULL) {
         return NULL;
     }
-    approval->target = copy(act->target, &failed);
-    approval->asked = copy(act->asked, &failed);
-    approval->verb = copy(act->verb, &failed);
-    approval->program = copy(subject->program, &failed);
+    approval->target = approval_copy(act->target, &failed);
+    approval->asked = approval_copy(act->asked, &failed);
+    approval->verb = approval_copy(act->verb, &failed);
+    approval->program = approval_copy(subject->program, &failed);
     if (failed) {
         approval_free(approval);
         return NULL;
@@ -92,8 +79,8 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     return approval;
 }
 
-static struct approval *
-find_ticket(const struct vec *approvals, uint64_t ticket, size_t *ret_index)
+struct approval *
+approval_find(const struct vec *approvals, uint64_t ticket, size_t *ret_index)
 {
     for (size_t i = 0; i < approvals->count; i++) {
         struct approval *approval = *vec_at(approvals, struct approval *, i);
@@ -106,6 +93,18 @@ find_ticket(const struct vec *approvals, uint64_t ticket, size_t *ret_index)
     return NULL;
 }
 
+bool
+approval_counts_verb(const struct act *act)
+{
+    return act->request == ABX_REQUEST_HTTP || act->request == ABX_REQUEST_CREDENTIAL;
+}
+
+static bool
+same_verb(const struct act *a, const struct act *b)
+{
+    return !approval_counts_verb(a) || strcmp(a->verb, b->verb) == 0;
+}
+
 static struct approval *
 find_equal(const struct vec *approvals, const struct subject *subject, const struct act *act)
 {
@@ -114,21 +113,29 @@ find_equal(const struct vec *approvals, const struct subject *subject, const str
 
         if (approval->subject.command == subject->command &&
                 approval->act.request == act->request && approval->act.access == act->access &&
-                approval->act.port == act->port && strcmp(approval->act.target, act->target) == 0) {
+                approval->act.port == act->port && strcmp(approval->act.target, act->target) == 0 &&
+                same_verb(&approval->act, act)) {
             return approval;
         }
     }
     return NULL;
 }
 
-/* ---- the end of a question; the box is unlocked and the question out of its list ---- */
-static void
-end(abx_box *box, struct approval *approval, abx_verdict verdict, const char *message)
+bool
+approval_is_for_secret(const struct approval *approval)
+{
+    return approval->act.request == ABX_REQUEST_CREDENTIAL;
+}
+
+/* ---- the end of a question ---- */
+void
+approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const char *message)
 {
     AUTO(process_unrefp) abx_process *process = box_find(box, approval->subject.command);
 
     if (verdict != ABX_VERDICT_ALLOW) {
-        approval->grounds.layer = ABX_LAYER_APPROVAL;
+        approval->grounds.layer =
+                approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY : ABX_LAYER_APPROVAL;
         approval->grounds.retry = ABX_RETRY_NONE;
         approval->grounds.reason = message;
         tell(box, process, ABX_EVENT_DENIAL, &approval->subject, &approval->act, &approval->grounds,
@@ -179,14 +186,14 @@ watch_deadlines(void *data)
     loop_timer_remove(box->context->loop, box->timer);
     box->timer = NULL;
     while ((due = take_due(box, clock_now_ns(), &next_ns)) != NULL) {
-        end(box, due, ABX_VERDICT_DENY, "nobody answered before the deadline");
+        approval_end(box, due, ABX_VERDICT_DENY, "nobody answered before the deadline");
     }
     if (next_ns == 0) {
         return;
     }
     box->timer = loop_timer_add(box->context->loop, next_ns, deadline_passed, box);
     while (box->timer == NULL && (due = take_due(box, UINT64_MAX, &next_ns)) != NULL) {
-        end(box, due, ABX_VERDICT_DENY, "out of memory: no deadline can be kept");
+        approval_end(box, due, ABX_VERDICT_DENY, "out of memory: no deadline can be kept");
     }
 }
 
@@ -210,6 +217,10 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
     abx_event *event;
 
     str_printf(&adds, "{\"request\":\"%s\"", name_of_request(act->request));
+    if (act->request == ABX_REQUEST_HTTP) {
+        str_add(&adds, ",\"method\":");
+        str_add_json(&adds, act->verb);
+    }
     if (access != NULL) {
         str_printf(&adds, ",\"access\":\"%s\"", access);
     }
@@ -219,14 +230,15 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
         str_printf(&adds, ",\"port\":%" PRIu32, act->port);
     }
     str_add(&adds, "}");
-    tell_begin(&draft, box, ABX_EVENT_APPROVAL, approval->subject.command,
-            process == NULL ? NULL : process->label);
+    tell_begin(&draft, box,
+            approval_is_for_secret(approval) ? ABX_EVENT_CREDENTIAL : ABX_EVENT_APPROVAL,
+            approval->subject.command, process == NULL ? NULL : process->label);
     tell_act(&draft, &approval->subject, act, &approval->grounds);
     draft_number(&draft, ABX_FIELD_TICKET, (int64_t)approval->ticket);
     draft_number(&draft, ABX_FIELD_DEADLINE_MS,
             event_time_now() / 1000000 +
                     (int64_t)policy_get_settings(box->resolved)->approval_timeout_ms);
-    draft_text(&draft, ABX_FIELD_ADDS, adds.data);
+    draft_text(&draft, ABX_FIELD_ADDS, approval_is_for_secret(approval) ? NULL : adds.data);
     event = adds.failed ? NULL : event_make(&draft);
     str_done(&adds);
     return event;
@@ -341,7 +353,7 @@ approvals_withdraw(abx_box *box, uint64_t ticket)
     size_t i;
 
     pthread_mutex_lock(&box->lock);
-    approval = find_ticket(&box->approvals, ticket, &i);
+    approval = approval_find(&box->approvals, ticket, &i);
     if (approval != NULL && approval->waiters > 0 && --approval->waiters == 0 &&
             !is_running(box, approval->subject.command)) {
         vec_remove(&box->approvals, i);
@@ -377,93 +389,4 @@ approvals_done(abx_box *box)
     }
     vec_done(&box->approvals);
     pthread_mutex_unlock(&box->lock);
-}
-
-/* ---- answering ---- */
-abx_box *
-approvals_find_box(abx_context *context, uint64_t ticket)
-{
-    abx_box *found = NULL;
-    size_t index;
-
-    pthread_mutex_lock(&context->lock);
-    for (size_t i = 0; i < context->boxes.count && found == NULL; i++) {
-        abx_box *box = *vec_at(&context->boxes, abx_box *, i);
-
-        pthread_mutex_lock(&box->lock);
-        if (find_ticket(&box->approvals, ticket, &index) != NULL && box_try_ref(box)) {
-            found = box;
-        }
-        pthread_mutex_unlock(&box->lock);
-    }
-    pthread_mutex_unlock(&context->lock);
-    return found;
-}
-
-/* Adds the grant that an answer brings besides letting the call go on; the box is locked. */
-static bool
-add_grant(abx_box *box, const struct approval *approval, const abx_answer *answer)
-{
-    bool failed = false;
-    struct grant grant = {
-        .request = approval->act.request,
-        .access = approval->act.access,
-        .port = approval->act.port,
-        .command = answer->scope == ABX_SCOPE_COMMAND || answer->scope == ABX_SCOPE_ONCE
-                           ? approval->subject.command
-                           : 0,
-    };
-
-    if (grant.command == 0 && answer->scope <= ABX_SCOPE_COMMAND) {
-        return true; /* whose it is cannot be told: once, then */
-    }
-    if (answer->scope == ABX_SCOPE_ONCE) {
-        if (approval->waiters > 0) {
-            return true;
-        }
-        grant.uses = 1;
-        grant.expires_ns = clock_now_ns() + AFTERWARDS_NS;
-    }
-    if (answer->scope == ABX_SCOPE_UNTIL) {
-        grant.expires_ms = answer->expires_ms;
-        grant.expires_ns = grant_deadline(answer->expires_ms);
-    }
-    grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
-    grant.target = copy(approval->target, &failed);
-    grant.approver = copy(answer->approver, &failed);
-    if (failed || !grants_add(&box->grants, &grant)) {
-        free(grant.target);
-        free(grant.approver);
-        return false;
-    }
-    return true;
-}
-
-abx_status
-approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail)
-{
-    struct approval *approval;
-    abx_status r = ABX_OK;
-    size_t i;
-
-    pthread_mutex_lock(&box->lock);
-    approval = find_ticket(&box->approvals, ticket, &i);
-    if (approval == NULL) {
-        r = ABX_ERR_STATE;
-    } else if (answer->verdict == ABX_VERDICT_ALLOW && !add_grant(box, approval, answer)) {
-        r = ABX_ERR_NOMEM;
-    } else {
-        vec_remove(&box->approvals, i);
-    }
-    pthread_mutex_unlock(&box->lock);
-    if (r == ABX_ERR_STATE) {
-        return fail_set(fail, r, 0, "answer:ticket", "no open question has this ticket");
-    }
-    if (r == ABX_ERR_NOMEM) {
-        return fail_nomem(fail);
-    }
-    end(box, approval, answer->verdict,
-            answer->message == NULL || answer->message[0] == '\0' ? "the approver refused"
-                                                                  : answer->message);
-    return ABX_OK;
 }

@@ -17,6 +17,12 @@ bool approvals_ask(abx_box *box, abx_process *process, const struct subject *sub
 void approvals_withdraw(abx_box *box, uint64_t ticket);
 abx_status approvals_answer(
         abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail);
+/* Gives the secret of a credential; open questions for it are answered.  Any thread. */
+abx_status approvals_set_secret(abx_box *box, const char *name, const void *secret, size_t length,
+        int64_t expires_ms, struct fail *fail);
+/* The same for the credential that this question is about. */
+abx_status approvals_supply(abx_box *box, uint64_t ticket, const void *secret, size_t length,
+        int64_t expires_ms, struct fail *fail);
 /* Supervisor thread: a command is over; what nobody waits for any more is dropped. */
 void approvals_end_command(abx_box *box, uint64_t command);
 /* Supervisor thread: none is open any more. */

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define LABELS_MAX 256u
 
@@ -112,6 +113,10 @@ build(abx_box *box, struct fail *fail)
     };
     abx_status r;
 
+    if (getrandom(&box->decoy_seed, sizeof box->decoy_seed, 0) != sizeof box->decoy_seed) {
+        return fail_set(fail, ABX_ERR_SETUP, errno, "random:decoys", "no random numbers");
+    }
+    setup.decoy_seed = box->decoy_seed;
     r = policy_resolve(box->policy, backend->host, &box->resolved, fail);
     if (r == ABX_OK) {
         r = plan_compile(

@@ -17,6 +17,7 @@ struct abx_box {
     abx_policy *policy; /* as given */
     abx_policy *resolved; /* as it stands on this host */
     struct plan plan;
+    uint64_t decoy_seed;
     struct broker broker;
     struct egress_box *egress; /* NULL: it has no way out */
     struct boundary *boundary;

@@ -65,7 +65,7 @@ ask(abx_box *box, const struct subject *subject, const struct act *act, const st
     AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
     char reason[128];
     struct grounds grounds = {
-        .layer = ABX_LAYER_APPROVAL,
+        .layer = act->request == ABX_REQUEST_CREDENTIAL ? ABX_LAYER_IDENTITY : ABX_LAYER_APPROVAL,
         .retry = ABX_RETRY_RERUN,
         .rule = ruling->id,
         .source = ruling->source,
@@ -106,11 +106,15 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     char why[256];
     struct grounds grounds;
 
-    if (rule_on(box, &request, &ruling) == ABX_VERDICT_ALLOW) {
+    if (rule_on(box, &request, &ruling) == ABX_VERDICT_ALLOW &&
+            act->request != ABX_REQUEST_CREDENTIAL) {
         return ABX_VERDICT_ALLOW;
     }
     if (atomic_load(&box->trying)) {
         return ABX_VERDICT_DENY;
+    }
+    if (ruling.verdict == ABX_VERDICT_ALLOW) { /* it may go there, and is not there yet */
+        return ask(box, subject, act, &ruling, ret_ticket);
     }
     grounds = (struct grounds){
         .retry = is_liftable(box, act->request, &ruling) ? ABX_RETRY_RERUN : ABX_RETRY_NONE,

@@ -84,11 +84,24 @@ put_policy(struct vec *list, const struct policy_settings *settings, const char 
 }
 
 static bool
+has_name(const char *variable, const char *name, size_t length)
+{
+    return variable != NULL && strlen(variable) == length && memcmp(variable, name, length) == 0;
+}
+
+/* Its own values, and what stands for secrets. */
+static bool
 policy_sets(const struct policy_settings *settings, const char *name, size_t length)
 {
     for (size_t i = 0; settings->env_set != NULL && settings->env_set[i] != NULL; i++) {
         if (strncmp(settings->env_set[i], name, length) == 0 &&
                 settings->env_set[i][length] == '=') {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < settings->n_credentials; i++) {
+        if (has_name(settings->credentials[i].env, name, length) ||
+                has_name(settings->credentials[i].key_env, name, length)) {
             return true;
         }
     }

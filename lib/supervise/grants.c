@@ -17,6 +17,7 @@ void
 grant_done(struct grant *grant)
 {
     free(grant->target);
+    free(grant->verb);
     free(grant->approver);
 }
 
@@ -94,6 +95,9 @@ covers(const struct grant *grant, const abx_request *request, uint64_t command)
             grant->port != request->port || (grant->command != 0 && grant->command != command)) {
         return false;
     }
+    if (grant->verb != NULL && (request->verb == NULL || strcmp(grant->verb, request->verb) != 0)) {
+        return false;
+    }
     return grant->below ? path_is_below(request->target, grant->target)
                         : strcmp(grant->target, request->target) == 0;
 }
@@ -143,6 +147,9 @@ grants_json(const struct vec *grants, struct str *out)
             str_printf(out, ",\"access\":\"%s\"", access);
         }
         add_text(out, "target", grant->target, true);
+        if (grant->verb != NULL) {
+            add_text(out, "verb", grant->verb, false);
+        }
         str_printf(out, ",\"below\":%s", grant->below ? "true" : "false");
         if (grant->command != 0) {
             str_printf(out, ",\"command\":%" PRIu64, grant->command);

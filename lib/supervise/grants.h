@@ -14,7 +14,8 @@
 struct grant {
     uint64_t id;
     uint32_t request, access, port;
-    char *target; /* real path, owned */
+    char *target; /* real path, host or URL; owned */
+    char *verb; /* of a request its method; owned, or NULL: any */
     bool below; /* everything below target, not target itself */
     uint64_t command; /* 0: every command of the box */
     uint64_t expires_ns; /* CLOCK_MONOTONIC, 0: never */

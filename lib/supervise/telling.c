@@ -20,6 +20,10 @@ layer_of(const struct act *act)
     case ABX_REQUEST_LISTEN:
     case ABX_REQUEST_SOCKET:
         return ABX_LAYER_NETWORK;
+    case ABX_REQUEST_ACTION:
+        return ABX_LAYER_ACTION;
+    case ABX_REQUEST_CREDENTIAL:
+        return ABX_LAYER_IDENTITY;
     case ABX_REQUEST_SYSCALL:
         if (act->verb != NULL && strncmp(act->verb, "TIOC", 4) == 0) {
             return ABX_LAYER_TERMINAL;

@@ -7,6 +7,8 @@
 
 #include "egress/egress.h"
 
+#include "base/mem.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,7 @@ way_out_open(abx_box *box, struct fail *fail)
         .broker = &box->broker,
         .environment = no_environment,
         .backend = context->backend->name,
+        .decoy_seed = box->decoy_seed,
     };
     abx_status r;
 
@@ -41,22 +44,47 @@ way_out_open(abx_box *box, struct fail *fail)
     return r < 0 ? r : egress_open(context->egress, &setup, &box->egress, fail);
 }
 
+static size_t
+count(const char *const *texts)
+{
+    size_t n = 0;
+
+    while (texts != NULL && texts[n] != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static void
+environment_freep(char ***environment)
+{
+    environment_free(*environment);
+}
+
 char **
 way_out_environment(abx_box *box)
 {
     static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
         "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy" };
     const char *proxy = box->egress == NULL ? NULL : box->context->backend->proxy(box->boundary);
-    char **list = calloc(N_ELEMENTS(names) + 1, sizeof *list);
+    const char *const *stand_ins = box->egress == NULL ? NULL : egress_environment(box->egress);
+    size_t n = 0, room = N_ELEMENTS(names) + count(stand_ins) + 1;
+    AUTO(environment_freep) char **list = calloc(room, sizeof *list);
 
     for (size_t i = 0; list != NULL && proxy != NULL && i < N_ELEMENTS(names); i++) {
         bool is_exception = strncasecmp(names[i], "no_", 3) == 0;
 
-        if (asprintf(&list[i], "%s=%s", names[i], is_exception ? OWN_LOOPBACK : proxy) < 0) {
-            list[i] = NULL;
-            environment_free(list);
+        if (asprintf(&list[n], "%s=%s", names[i], is_exception ? OWN_LOOPBACK : proxy) < 0) {
+            list[n] = NULL;
+            return NULL;
+        }
+        n++;
+    }
+    for (size_t i = 0; list != NULL && stand_ins != NULL && stand_ins[i] != NULL; i++) {
+        list[n] = strdup(stand_ins[i]);
+        if (list[n++] == NULL) {
             return NULL;
         }
     }
-    return list;
+    return steal_ptr(&list);
 }

@@ -46,7 +46,8 @@ START_TEST(what_this_version_lacks_is_not_called_supported)
     ck_assert_int_eq(abx_feature_supported(ABX_ENUM_REQUEST, ABX_REQUEST_PATH), 1);
     ck_assert_int_eq(abx_feature_supported(ABX_ENUM_REQUEST, ABX_REQUEST_ACTION), 0);
     ck_assert_int_eq(abx_feature_supported(ABX_ENUM_EVENT, ABX_EVENT_DENIAL), 1);
-    ck_assert_int_eq(abx_feature_supported(ABX_ENUM_EVENT, ABX_EVENT_CREDENTIAL), 0);
+    ck_assert_int_eq(abx_feature_supported(ABX_ENUM_EVENT, ABX_EVENT_CREDENTIAL), 1);
+    ck_assert_int_eq(abx_feature_supported(ABX_ENUM_EVENT, ABX_EVENT_LOG), 0);
 }
 END_TEST
 

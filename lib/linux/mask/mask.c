@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -243,11 +242,6 @@ mask_new(struct boundary *boundary, struct fail *fail)
     mask->buffer = calloc(1, MASK_BUFFER);
     if (mask->buffer == NULL) {
         fail_nomem(fail);
-        mask_free(mask);
-        return NULL;
-    }
-    if (getrandom(&mask->secret, sizeof mask->secret, 0) != sizeof mask->secret) {
-        fail_set(fail, ABX_ERR_SETUP, errno, "random:mask", "no random numbers");
         mask_free(mask);
         return NULL;
     }

@@ -3,8 +3,8 @@
  * real type, mode and owner, and no size.  Any thread; may block. */
 #include "linux/mask/mask_private.h"
 
+#include "base/decoy.h"
 #include "base/mem.h"
-#include "linux/mask/mask_decoy.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ fix(struct mask *mask, const struct mask_node *node, uint64_t i)
     bool is_link = known && S_ISLNK(seen.stx_mode) && !node->is_top &&
                    (node->kind == MASK_THROUGH || node->kind == MASK_ASK);
     bool directory = node->is_directory;
-    char link[PATH_MAX];
+    char link[PATH_MAX], decoy[DECOY_MAX];
     ssize_t length = is_link ? readlinkat(host, node->host, link, sizeof link - 1) : -1;
 
     if (known && node->kind == MASK_THROUGH) {
@@ -40,7 +40,7 @@ fix(struct mask *mask, const struct mask_node *node, uint64_t i)
     fixed->attr.mode |= directory ? S_IFDIR : S_IFREG;
     if (node->kind == MASK_DECOY) {
         fixed->attr.mode = S_IFREG | 0600;
-        fixed->attr.size = decoy_read(mask->secret, node->path, 0, NULL, 0);
+        fixed->attr.size = decoy_write(mask->boundary->decoy_seed, node->path, decoy);
         fixed->attr.uid = known ? fixed->attr.uid : geteuid();
         fixed->attr.gid = known ? fixed->attr.gid : getegid();
     }

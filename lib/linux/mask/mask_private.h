@@ -84,7 +84,6 @@ struct mask {
     struct mask_live *buckets[MASK_BUCKETS];
     uint64_t generation;
     int files[MASK_FILES_MAX];
-    uint64_t secret; /* decoys are made from it */
 
     struct workers *workers;
     pthread_mutex_t lock;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a decoy holds: keys of a cloud account where the path names one, else a token.  They look
  * right and open nothing.  Owns nothing. */
-#include "linux/mask/mask_decoy.h"
+#include "base/decoy.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define DECOY_MAX 256u
 
 static uint64_t
 next_number(uint64_t *state)
@@ -27,12 +25,12 @@ invent(uint64_t *state, const char *letters, size_t n_letters, char *text, size_
     text[length] = '\0';
 }
 
-static int
-make(uint64_t secret, const char *path, char *text)
+size_t
+decoy_write(uint64_t seed, const char *path, char ret_text[DECOY_MAX])
 {
     static const char letters[] =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567abcdefghijklmnopqrstuvwxyz0189+/";
-    uint64_t state = secret;
+    uint64_t state = seed;
     char id[17], key[41];
 
     for (const char *p = path; *p != '\0'; p++) {
@@ -41,26 +39,9 @@ make(uint64_t secret, const char *path, char *text)
     invent(&state, letters, 32, id, sizeof id - 1);
     invent(&state, letters, 64, key, sizeof key - 1);
     if (strstr(path, "aws") != NULL) {
-        return snprintf(text, DECOY_MAX,
+        return (size_t)snprintf(ret_text, DECOY_MAX,
                 "[default]\naws_access_key_id = AKIA%s\naws_secret_access_key = %s\n", id, key);
     }
     invent(&state, letters, 62, key, 36);
-    return snprintf(text, DECOY_MAX, "token=ghp_%s\n", key);
-}
-
-size_t
-decoy_read(uint64_t secret, const char *path, uint64_t offset, char *buffer, size_t size)
-{
-    char text[DECOY_MAX];
-    size_t length = (size_t)make(secret, path, text);
-
-    if (buffer == NULL) {
-        return length;
-    }
-    if (offset >= length) {
-        return 0;
-    }
-    size = size < length - offset ? size : (size_t)(length - offset);
-    memcpy(buffer, text + offset, size);
-    return size;
+    return (size_t)snprintf(ret_text, DECOY_MAX, "token=ghp_%s\n", key);
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Answers to questions: a yes, which may bring a grant, a no, or a secret, which answers all that
+ * are open for its credential.  Any thread that holds no lock. */
+#include "supervise/approvals_private.h"
+
+#include "egress/egress.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AFTERWARDS_NS                                                                              \
+    5000000000u /* an interrupted caller may ask again this long after the answer */
+
+abx_box *
+approvals_find_box(abx_context *context, uint64_t ticket)
+{
+    abx_box *found = NULL;
+    size_t index;
+
+    pthread_mutex_lock(&context->lock);
+    for (size_t i = 0; i < context->boxes.count && found == NULL; i++) {
+        abx_box *box = *vec_at(&context->boxes, abx_box *, i);
+
+        pthread_mutex_lock(&box->lock);
+        if (approval_find(&box->approvals, ticket, &index) != NULL && box_try_ref(box)) {
+            found = box;
+        }
+        pthread_mutex_unlock(&box->lock);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return found;
+}
+
+/* Adds the grant that an answer brings besides letting the call go on; the box is locked. */
+static bool
+add_grant(abx_box *box, const struct approval *approval, const abx_answer *answer)
+{
+    bool failed = false;
+    struct grant grant = {
+        .request = approval->act.request,
+        .access = approval->act.access,
+        .port = approval->act.port,
+        .command = answer->scope == ABX_SCOPE_COMMAND || answer->scope == ABX_SCOPE_ONCE
+                           ? approval->subject.command
+                           : 0,
+    };
+
+    if (grant.command == 0 && answer->scope <= ABX_SCOPE_COMMAND) {
+        return true; /* whose it is cannot be told: once, then */
+    }
+    if (answer->scope == ABX_SCOPE_ONCE) {
+        if (approval->waiters > 0) {
+            return true;
+        }
+        grant.uses = 1;
+        grant.expires_ns = clock_now_ns() + AFTERWARDS_NS;
+    }
+    if (answer->scope == ABX_SCOPE_UNTIL) {
+        grant.expires_ms = answer->expires_ms;
+        grant.expires_ns = grant_deadline(answer->expires_ms);
+    }
+    grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
+    grant.target = approval_copy(approval->target, &failed);
+    grant.verb =
+            approval_counts_verb(&approval->act) ? approval_copy(approval->verb, &failed) : NULL;
+    grant.approver = approval_copy(answer->approver, &failed);
+    if (failed || !grants_add(&box->grants, &grant)) {
+        grant_done(&grant);
+        return false;
+    }
+    return true;
+}
+
+abx_status
+approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail)
+{
+    struct approval *approval;
+    abx_status r = ABX_OK;
+    size_t i;
+
+    pthread_mutex_lock(&box->lock);
+    approval = approval_find(&box->approvals, ticket, &i);
+    if (approval == NULL) {
+        r = ABX_ERR_STATE;
+    } else if (answer->verdict == ABX_VERDICT_ALLOW && approval_is_for_secret(approval)) {
+        r = ABX_ERR_INVALID;
+    } else if (answer->verdict == ABX_VERDICT_ALLOW && !add_grant(box, approval, answer)) {
+        r = ABX_ERR_NOMEM;
+    } else {
+        vec_remove(&box->approvals, i);
+    }
+    pthread_mutex_unlock(&box->lock);
+    if (r == ABX_ERR_STATE) {
+        return fail_set(fail, r, 0, "answer:ticket", "no open question has this ticket");
+    }
+    if (r == ABX_ERR_NOMEM) {
+        return fail_nomem(fail);
+    }
+    if (r == ABX_ERR_INVALID) {
+        fail_set(fail, r, 0, "answer:verdict", "the question is for a secret");
+        fail_remedy(fail, "give it with abx_context_supply, or answer no");
+        return r;
+    }
+    approval_end(box, approval, answer->verdict,
+            answer->message == NULL || answer->message[0] == '\0' ? "the approver refused"
+                                                                  : answer->message);
+    return ABX_OK;
+}
+
+/* ---- secrets ---- */
+
+/* Takes a question out that this secret answers; NULL: there is none left. */
+static struct approval *
+take_for_secret(abx_box *box, const char *name)
+{
+    struct approval *found = NULL;
+
+    pthread_mutex_lock(&box->lock);
+    for (size_t i = 0; i < box->approvals.count && found == NULL; i++) {
+        struct approval *approval = *vec_at(&box->approvals, struct approval *, i);
+
+        if (approval_is_for_secret(approval) && strcmp(approval->target, name) == 0) {
+            found = approval;
+            vec_remove(&box->approvals, i);
+        }
+    }
+    pthread_mutex_unlock(&box->lock);
+    return found;
+}
+
+abx_status
+approvals_set_secret(abx_box *box, const char *name, const void *secret, size_t length,
+        int64_t expires_ms, struct fail *fail)
+{
+    struct approval *approval;
+    abx_status r;
+
+    if (box->egress == NULL) {
+        return fail_set(fail, ABX_ERR_STATE, 0, "credential:box",
+                "the box has no way out, so nothing takes a secret");
+    }
+    r = egress_set_secret(box->egress, name, secret, length, expires_ms, fail);
+    while (r == ABX_OK && (approval = take_for_secret(box, name)) != NULL) {
+        approval_end(box, approval, ABX_VERDICT_ALLOW, NULL);
+    }
+    return r;
+}
+
+abx_status
+approvals_supply(abx_box *box, uint64_t ticket, const void *secret, size_t length,
+        int64_t expires_ms, struct fail *fail)
+{
+    AUTO(freep) char *name = NULL;
+    struct approval *approval;
+    abx_status r = ABX_OK;
+    size_t i;
+
+    pthread_mutex_lock(&box->lock);
+    approval = approval_find(&box->approvals, ticket, &i);
+    if (approval == NULL) {
+        r = fail_set(fail, ABX_ERR_STATE, 0, "supply:ticket", "no open question has this ticket");
+    } else if (!approval_is_for_secret(approval)) {
+        r = fail_set(fail, ABX_ERR_INVALID, 0, "supply:ticket",
+                "the question with this ticket is for no secret");
+    } else {
+        name = strdup(approval->target);
+        r = name == NULL ? fail_nomem(fail) : ABX_OK;
+    }
+    pthread_mutex_unlock(&box->lock);
+    return r < 0 ? r : approvals_set_secret(box, name, secret, length, expires_ms, fail);
+}
