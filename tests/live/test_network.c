@@ -301,12 +301,16 @@ make_suite(void)
             tcase, a_dead_destination_is_one_for_the_caller_that_waits, 0, N_ELEMENTS(dead_cases));
     tcase_add_test(tcase, a_caller_that_does_not_wait_sees_a_dead_destination_as_a_reset);
     tcase_add_loop_test(tcase, every_way_to_connect_works, 0, N_ELEMENTS(way_cases));
-    tcase_add_test(tcase, two_hundred_connections_at_once_each_find_their_own);
     tcase_add_test(tcase, much_data_goes_through_unchanged);
     tcase_add_loop_test(tcase, an_asked_connect_waits_for_its_answer, 0, 2);
     tcase_add_test(tcase, an_interrupted_call_hangs_up);
     tcase_add_test(tcase, a_killed_caller_hangs_up);
     tcase_add_test(tcase, a_box_that_closes_while_it_dials_waits_for_nobody);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("many");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, two_hundred_connections_at_once_each_find_their_own);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -154,6 +154,10 @@ static const struct refusal_case {
             "s = socket.socket(type=socket.SOCK_DGRAM); print(s.sendmsg([b'x'], [], 0, "
             "('192.0.2.99', 5353))); time.sleep(0.2)",
             "1\n", "send 192.0.2.99:5353\n" },
+    { "a datagram to everyone on the link",
+            "socket.socket(type=socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('224.0.0.251', 5353)); "
+            "time.sleep(0.2)",
+            "", "send 224.0.0.251:5353\n" },
     { "data in the first packet",
             "try: socket.socket().sendto(b'x', socket.MSG_FASTOPEN, ('allowed.test', 443))\n"
             "except OSError as e: print(name(e))",

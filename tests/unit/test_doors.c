@@ -19,7 +19,8 @@ static struct doors *doors;
 static struct address listener; /* of the doors */
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char order[32]; /* names of what was handed over */
+static char order[32]; /* names of what was handed over, as many as fit */
+static unsigned int n_handed_over;
 static unsigned int n_hung_up;
 
 static void
@@ -35,6 +36,7 @@ connected(void *data, int fd, const struct subject *subject, const struct destin
         uint64_t dialled)
 {
     pthread_mutex_lock(&lock);
+    n_handed_over++;
     strncat(order, destination->name, sizeof order - strlen(order) - 1);
     pthread_mutex_unlock(&lock);
     close(fd);
@@ -60,7 +62,7 @@ set_up(void)
     ck_assert_int_eq(doors_watch(doors, &fail), ABX_OK);
     listener = address_of_ipv4(INADDR_LOOPBACK, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&listener.storage, listener.length), 0);
-    ck_assert_int_eq(listen(fd, 16), 0);
+    ck_assert_int_eq(listen(fd, 4096), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&listener.storage, &listener.length), 0);
     ck_assert(doors_add(doors, fd, address_port(&listener)));
     ck_assert_int_eq(pthread_create(&thread, NULL, run, boundary.loop), 0);
@@ -177,6 +179,38 @@ START_TEST(what_was_dialled_and_never_arrives_is_hung_up)
 }
 END_TEST
 
+enum { THREADS = 8, CONNECTIONS = 400 };
+
+static void *
+connect_many(void *data)
+{
+    for (int i = 0; i < CONNECTIONS; i++) {
+        int fd = reach();
+
+        struct pollfd end = { .fd = fd, .events = POLLIN };
+
+        doors_expect(doors, fd, &listener, passage_to("a"));
+        poll(&end, 1, 5000); /* who gets it closes it */
+        close(fd);
+    }
+    return NULL;
+}
+
+START_TEST(of_many_at_once_none_is_lost)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, connect_many, NULL), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    ck_assert_uint_eq(n_handed_over, THREADS * CONNECTIONS);
+    ck_assert_uint_eq(n_hung_up, 0);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -189,6 +223,7 @@ make_suite(void)
     tcase_add_test(tcase, a_passage_that_comes_first_waits_for_its_connection);
     tcase_add_test(tcase, nothing_is_handed_over_that_was_not_expected);
     tcase_add_test(tcase, what_was_dialled_and_never_arrives_is_hung_up);
+    tcase_add_test(tcase, of_many_at_once_none_is_lost);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -78,7 +78,7 @@ take_old(struct doors *doors, uint64_t now, struct half *ret_old)
     const struct half *oldest = vec_at(&doors->halves, struct half, 0);
 
     if (doors->halves.count == 0 ||
-            (doors->halves.count < PENDING_MAX && now - oldest->since_ns < PATIENCE_NS)) {
+            (doors->halves.count < PENDING_MAX && now < oldest->since_ns + PATIENCE_NS)) {
         return false;
     }
     *ret_old = *oldest;
@@ -104,8 +104,8 @@ meet(struct doors *doors, struct half *half)
     struct half other = { .fd = -1 }, old = { .fd = -1 };
     bool has_met, is_kept;
 
-    half->since_ns = clock_now_ns();
     pthread_mutex_lock(&doors->lock);
+    half->since_ns = clock_now_ns(); /* under the lock: the oldest stays first */
     while (take_old(doors, half->since_ns, &old)) {
         pthread_mutex_unlock(&doors->lock);
         drop_half(&old);
