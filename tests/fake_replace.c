@@ -182,6 +182,13 @@ replace_watch(struct replace *replace, bool is_answer, const void *bytes, size_t
                    : REPLACE_DONE;
 }
 
+bool
+replace_refuses(struct egress_box *box, const struct subject *subject, const char *host,
+        uint16_t port, const void *bytes, size_t length, struct refusal *ret_refusal)
+{
+    return false;
+}
+
 const struct refusal *
 replace_refusal(const struct replace *replace)
 {

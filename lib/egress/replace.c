@@ -141,23 +141,18 @@ refuse_decoy(struct replace *replace, const char *path)
             "use what the task gives, and leave other people's secrets alone");
 }
 
-/* The policy said no, or a grant of it says yes. */
+/* The policy says no, and where it does not. */
 static enum replace_result
-ask_elsewhere(struct replace *replace, const struct policy_credential *credential)
+refuse_elsewhere(struct replace *replace, const struct policy_credential *credential)
 {
     const struct broker *broker = replace->box->broker;
     struct act act = act_of(replace, credential->name);
-    struct refusal refusal = { 0 };
     uint64_t ticket = 0;
 
-    act.refusal = &refusal;
-    if (broker->decide(broker->data, &replace->errand->subject, &act, &ticket) ==
-            ABX_VERDICT_ALLOW) {
-        return REPLACE_DONE;
-    }
     replace->is_refused = true;
     replace->status = 403;
-    replace->refusal = refusal;
+    act.refusal = &replace->refusal;
+    broker->decide(broker->data, &replace->errand->subject, &act, &ticket);
     return REPLACE_REFUSED;
 }
 
@@ -199,9 +194,8 @@ replace_judge(struct replace *replace, struct mark mark, uint32_t place)
         return refuse_decoy(replace, mark.decoy);
     }
     credential = replace_credential(replace, mark.credential);
-    if (!replace_goes(replace, mark.credential) &&
-            ask_elsewhere(replace, credential) != REPLACE_DONE) {
-        return REPLACE_REFUSED;
+    if (!replace_goes(replace, mark.credential)) {
+        return refuse_elsewhere(replace, credential);
     }
     if (!replace->tls && !credential->clear_text) {
         return replace_refuse(replace, 403, credential->name, credential->id,
@@ -332,4 +326,27 @@ replace_watch(struct replace *replace, bool is_answer, const void *bytes, size_t
                 "use plain requests with this host");
     }
     return replace_judge(replace, secrets_mark(replace->secrets, finding.id), 0);
+}
+
+bool
+replace_refuses(struct egress_box *box, const struct subject *subject, const char *host,
+        uint16_t port, const void *bytes, size_t length, struct refusal *ret_refusal)
+{
+    const struct needles *needles = secrets_in_requests(egress_secrets(box));
+    struct finding finding;
+    struct replace *replace;
+
+    if (needles_longest(needles) == 0 || !needles_find(needles, bytes, length, true, &finding)) {
+        return false;
+    }
+    replace = replace_new(
+            &(struct replace_setup){ .box = box, .subject = subject, .host = host, .port = port });
+    if (replace == NULL) {
+        refusal_set(ret_refusal, "boundary", "out of memory: it cannot be judged", "");
+        return true;
+    }
+    replace_judge(replace, secrets_mark(replace->secrets, finding.id), 0);
+    *ret_refusal = replace->refusal;
+    replace_free(replace);
+    return true;
 }

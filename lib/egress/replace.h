@@ -64,6 +64,11 @@ enum replace_result replace_answer_body(
 enum replace_result replace_watch(
         struct replace *replace, bool is_answer, const void *bytes, size_t length);
 
+/* The first bytes of a connection that is not read further, if they have what stands for a secret,
+ * or a decoy's.  True: refused, the event has been made. */
+bool replace_refuses(struct egress_box *box, const struct subject *subject, const char *host,
+        uint16_t port, const void *bytes, size_t length, struct refusal *ret_refusal);
+
 /* After REPLACE_REFUSED. */
 const struct refusal *replace_refusal(const struct replace *replace);
 int replace_status(const struct replace *replace); /* 400, 403, 413, 502 or 503 */

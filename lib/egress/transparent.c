@@ -10,6 +10,7 @@
 #include "egress/dial.h"
 #include "egress/greeting.h"
 #include "egress/problem.h"
+#include "egress/replace.h"
 #include "egress/tunnel.h"
 
 #include <errno.h>
@@ -122,6 +123,24 @@ deny(struct transparent *transparent, int status, const char *rule, const char *
 }
 
 /* ---- judging ---- */
+
+/* What is not read further must have nothing in it that stands for a secret, as far as it is seen.
+ */
+static bool
+shows_secret(struct transparent *transparent, const uint8_t *bytes, size_t length)
+{
+    const struct errand *errand = transparent->errand;
+    struct refusal refusal = { 0 };
+
+    if (transparent->reads ||
+            !replace_refuses(transparent->box, &errand->subject, errand->destination.name,
+                    errand->destination.port, bytes, length, &refusal)) {
+        return false;
+    }
+    refuse(transparent, 403, &refusal);
+    return true;
+}
+
 static void
 pass(struct transparent *transparent)
 {
@@ -289,7 +308,7 @@ look(void *data)
     greeting_read(bytes, (size_t)n, &transparent->greeting);
     if (transparent->greeting.kind == GREETING_MORE && !is_over(fd)) {
         wait_for_more(transparent);
-    } else {
+    } else if (!shows_secret(transparent, bytes, (size_t)n)) {
         judge(transparent);
     }
 }

@@ -324,6 +324,36 @@ open_reading(void)
             port);
 }
 
+START_TEST(a_stand_in_is_not_said_where_nobody_replaces_it)
+{
+    static const char *const before[] = { "AUTH ",
+        "GET / HTTP/1.1\r\nHost: public.test\r\nAuthorization: Bearer " };
+    char bytes[256];
+    struct told told;
+    int program, server;
+
+    egress_box_close();
+    egress_box_open(
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"public.test:%u\"]},"
+            "\"credentials\":[{\"name\":\"hr\",\"env\":\"T\",\"hosts\":[\"hr.test\"]}]}",
+            port);
+    broker_says("hr", ABX_VERDICT_DENY);
+    snprintf(bytes, sizeof bytes, "%s%s\r\n\r\n", before[_i],
+            strchr(egress_environment(the_box)[0], '=') + 1);
+    connect_both(NAME, listener, port, &program, &server);
+    send_text(program, bytes);
+    if (_i == 0) {
+        expect_reset(program);
+    } else {
+        ck_assert_int_eq(strncmp(receive_to_end(program), "HTTP/1.1 403 ", 13), 0);
+    }
+    expect_reset(server);
+    broker_tells(&told);
+    ck_assert_str_eq(told.target, "hr");
+    close_both(program, server);
+}
+END_TEST
+
 START_TEST(where_requests_are_read_nothing_else_passes)
 {
     struct told told;
@@ -361,6 +391,7 @@ make_suite(void)
     tcase_add_test(tcase, a_host_that_is_asked_about_waits);
     tcase_add_test(tcase, a_question_ends_with_its_connection);
     tcase_add_test(tcase, the_hosts_own_services_may_be_called_as_one_likes);
+    tcase_add_loop_test(tcase, a_stand_in_is_not_said_where_nobody_replaces_it, 0, 2);
     tcase_add_test(tcase, where_requests_are_read_nothing_else_passes);
     suite_add_tcase(suite, tcase);
     return suite;
