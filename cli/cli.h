@@ -18,6 +18,8 @@ struct options {
     const char *workspace;
     const char *variables[32]; /* "NAME=value" */
     size_t n_variables;
+    const char *credentials[32]; /* "NAME=env:VARIABLE" and so on */
+    size_t n_credentials;
     const char *cwd;
     double timeout_s; /* 0 is none */
     bool tty;
@@ -42,6 +44,12 @@ void events_write_setup(FILE *events, abx_error *error);
 void events_write(FILE *events, abx_event *event);
 /* Prints text from outside so that it cannot move the cursor or pass for something else. */
 void print_escaped(FILE *stream, const char *text);
+
+/* credential.c: gives the secrets that the options name.  False: *ret_error says why, or an error
+ * was printed. */
+bool credentials_give(const struct options *options, abx_box *box, abx_error **ret_error);
+/* Answers an event for a secret that no option named. */
+void credential_refuse(abx_context *context, abx_event *event);
 
 /* ask.c: puts questions to a person or a program. */
 struct asker;

@@ -9,7 +9,7 @@ static const char usage_text[] =
         "usage: agentbox COMMAND ...\n"
         "\n"
         "  run [OPTIONS] -- CMD ARGS...   run a command inside the boundary\n"
-        "  explain [OPTIONS] read|write|exec|connect TARGET\n"
+        "  explain [OPTIONS] read|write|exec|connect|METHOD TARGET\n"
         "                                 what the policy says of one act, and why\n"
         "  describe [OPTIONS]             the boundary in words, for a tool description\n"
         "  policy validate FILE           check a policy document\n"
@@ -30,6 +30,8 @@ static const char usage_text[] =
         "  --events FILE      append one JSON object a line for each event\n"
         "  --explain          say on standard error what stopped the command, if anything did\n"
         "  --ask HOW          who answers questions: tty, deny (default), or a program\n"
+        "  --credential NAME=SOURCE\n"
+        "                     a secret of the policy: env:VARIABLE, file:PATH or fd:N\n"
         "\n"
         "The exit status of run is the command's; 128+n if signal n ended it, 124 on time-out,\n"
         "125 if the library refused, 126 and 127 if the command could not be executed or found.\n";

@@ -38,6 +38,20 @@ set_variable(struct options *options, const char *text)
 }
 
 static bool
+set_credential(struct options *options, const char *text)
+{
+    if (strchr(text, '=') == NULL || text[0] == '=') {
+        return refuse(
+                "--credential wants NAME=env:VARIABLE, NAME=file:PATH or NAME=fd:N, not", text);
+    }
+    if (options->n_credentials == sizeof options->credentials / sizeof options->credentials[0]) {
+        return refuse("too many --credential at", text);
+    }
+    options->credentials[options->n_credentials++] = text;
+    return true;
+}
+
+static bool
 set_value(struct options *options, const char *name, const char *value)
 {
     const struct {
@@ -61,6 +75,9 @@ set_value(struct options *options, const char *name, const char *value)
     }
     if (strcmp(name, "--timeout") == 0) {
         return set_timeout(options, value);
+    }
+    if (strcmp(name, "--credential") == 0) {
+        return set_credential(options, value);
     }
     if (strcmp(name, "--var") == 0) {
         return set_variable(options, value);

@@ -245,7 +245,10 @@ make_request(char *verb, char *target, abx_request *request)
             return true;
         }
     }
-    return false;
+    *request = (abx_request){
+        .size = sizeof *request, .kind = ABX_REQUEST_HTTP, .target = target, .verb = verb
+    };
+    return verb[0] != '\0' && strspn(verb, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == strlen(verb);
 }
 
 int
@@ -264,7 +267,7 @@ command_explain(int argc, char **argv)
     }
     if (options.rest[0] == NULL || options.rest[1] == NULL || options.rest[2] != NULL ||
             !make_request(options.rest[0], options.rest[1], &request)) {
-        fputs("usage: agentbox explain [OPTIONS] read|write|exec|connect TARGET\n", stderr);
+        fputs("usage: agentbox explain [OPTIONS] read|write|exec|connect|METHOD TARGET\n", stderr);
         return EXIT_REFUSED;
     }
     if (request.kind == ABX_REQUEST_CONNECT && request.port == 0) {

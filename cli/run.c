@@ -141,6 +141,9 @@ take_events(struct run *run)
         if (type == ABX_EVENT_APPROVAL) {
             asker_take(run->asker, event);
         }
+        if (type == ABX_EVENT_CREDENTIAL) {
+            credential_refuse(run->context, event);
+        }
         if (type == ABX_EVENT_EXITED && (uint64_t)abx_event_get_int(event, ABX_FIELD_PROCESS) ==
                                                 abx_process_get_id(run->process)) {
             run->exited = true;
@@ -229,7 +232,8 @@ open_box(struct run *run)
         return false;
     }
     run->wait_handle = (int)abx_context_take_wait_handle(run->context);
-    if (abx_box_open(run->context, run->policy, NULL, &run->box, &error) < 0) {
+    if (abx_box_open(run->context, run->policy, NULL, &run->box, &error) < 0 ||
+            !credentials_give(&run->options, run->box, &error)) {
         return refuse(run, error);
     }
     return true;

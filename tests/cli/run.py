@@ -30,6 +30,23 @@ CASES = [
      r"--ask: '/nonexistent' cannot be started, so the answer is no"),
     ("no port", ["explain", "connect", "example.com:http"], 125, r"^$", r"HOST:PORT"),
     ("an address without a port", ["explain", "connect", "::1"], 0, r'"verdict":"deny"', r"^$"),
+    ("a request", ["explain", "--policy", "credential.json", "GET", "https://hr.test/v1"], 0, r'"verdict":"allow"', r"^$"),
+    ("a request that no rule names", ["explain", "--policy", "credential.json", "PUT", "https://hr.test/v1"], 0, r'"verdict":"deny"', r"^$"),
+    ("an act that is none", ["explain", "eat", "/x"], 125, r"^$", r"usage: agentbox explain"),
+    ("a secret without a source", ["run", "--policy", "credential.json", "--credential", "hr", "--", "true"], 125, r"^$",
+     r"--credential wants NAME=env:VARIABLE"),
+    ("a source that is none", ["run", "--policy", "credential.json", "--credential", "hr=x", "--", "true"], 125, r"^$",
+     r"--credential hr=x: say where it is"),
+    ("a variable without a secret", ["run", "--policy", "credential.json", "--credential", "hr=env:NOT_SET", "--", "true"], 125, r"^$",
+     r"the variable is not set"),
+    ("a file without a secret", ["run", "--policy", "credential.json", "--credential", "hr=file:/nonexistent", "--", "true"], 125, r"^$",
+     r"No such file"),
+    ("a secret that is too short", ["run", "--policy", "credential.json", "--credential", "hr=file:short", "--", "true"], 125, r"^$",
+     r"shorter than 8 bytes"),
+    ("a secret of another name", ["run", "--policy", "credential.json", "--credential", "rh=file:secret", "--", "true"], 125, r"^$",
+     r"no credential 'rh'"),
+    ("what stands for a secret", ["run", "--policy", "credential.json", "--credential", "hr=file:secret", "--", "sh", "-c",
+                                  "echo ${#HR_TOKEN}; env"], 0, r"(?s)^40\n(?!.*zzreal)", r"^$"),
     ("a relative path", ["explain", "read", "x"], 125, r"^$", r"'x': the target must be an absolute path"),
     ("a host that can", ["preflight"], 0, r"(?m)^box +yes ", r"^$"),
     ("a policy that this build cannot", ["preflight", "--policy", "nested.json"], 1, r"(?m)^box +no ", r"^$"),
@@ -50,6 +67,13 @@ def main():
         with open(os.path.join(workspace, "nested.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write",
                        "weaken": [{"what": "nested-namespaces", "reason": "test"}]}, file)
+        with open(os.path.join(workspace, "credential.json"), "w") as file:
+            json.dump({"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": [
+                {"host": "hr.test", "http": [{"methods": ["GET"], "path": "/v1"}]}]},
+                "credentials": [{"name": "hr", "env": "HR_TOKEN", "hosts": ["hr.test"]}]}, file)
+        for name, text in (("short", "1234567\n"), ("secret", "zzreal1234567890\n")):
+            with open(os.path.join(workspace, name), "w") as file:
+                file.write(text)
         for what, arguments, status, output, errors in CASES:
             done = subprocess.run([agentbox] + arguments, cwd=workspace, capture_output=True, text=True, timeout=60,
                                   stdin=subprocess.DEVNULL, env=dict(os.environ, PATH="/usr/bin:/bin", HOME=folder))
