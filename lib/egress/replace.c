@@ -227,6 +227,14 @@ answered(void *data, abx_verdict verdict, const struct refusal *refusal)
     }
 }
 
+static void
+forget_answers(struct replace *replace)
+{
+    answers_unref(replace->answers);
+    replace->answers = NULL;
+    replace->has_answers = false;
+}
+
 struct vault *
 replace_secret(struct replace *replace, size_t credential, enum replace_result *ret_result)
 {
@@ -235,6 +243,7 @@ replace_secret(struct replace *replace, size_t credential, enum replace_result *
     struct act act = act_of(replace, of->name);
 
     *ret_result = REPLACE_DONE;
+    forget_answers(replace); /* the secret may come after the answer began */
     if (secret != NULL) {
         return secret;
     }
@@ -269,12 +278,15 @@ look(struct tail *tail, const struct needles *needles, const void *bytes, size_t
     if (most == 0) {
         return false;
     }
-    if (tail->bytes == NULL) {
-        tail->bytes = malloc(2 * most);
-        *ret_failed = tail->bytes == NULL;
+    if (tail->room < 2 * most) {
+        unsigned char *larger = realloc(tail->bytes, 2 * most);
+
+        *ret_failed = larger == NULL;
         if (*ret_failed) {
             return false;
         }
+        tail->bytes = larger;
+        tail->room = 2 * most;
     }
     memcpy(tail->bytes + tail->length, bytes, n);
     found = needles_find(needles, tail->bytes, tail->length + n, true, ret_finding) ||

@@ -180,6 +180,9 @@ replace_answer_body(
     if (replace->is_refused) {
         return REPLACE_REFUSED;
     }
+    if (!replace_takes_answers(replace)) {
+        return replace_nomem(replace);
+    }
     if (replace->answers == NULL) {
         return evbuffer_add_buffer(to, from) == 0 ? REPLACE_DONE : replace_nomem(replace);
     }

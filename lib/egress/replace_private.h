@@ -15,8 +15,8 @@ enum body_kind { BODY_PLAIN, BODY_FORM, BODY_JSON };
 
 /* The end of what was seen of a stream: what is cut in two is found, too. */
 struct tail {
-    unsigned char *bytes; /* as many as the longest needle has; NULL until something came */
-    size_t length;
+    unsigned char *bytes; /* as many as the longest needle has, and room for as many again */
+    size_t length, room;
 };
 
 struct replace {
