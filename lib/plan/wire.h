@@ -153,6 +153,9 @@ enum {
             2 /* nothing is executed: each argument is a sample, which the child tries inside
                  the whole boundary; it writes an int32_t errno for each to stdout */
 };
+/* Fourth argument of a seat's own execve, which the kernel does not look at: where programs have no
+ * rules, the filter lets that one through.  Who else gives it is not told of a set-id program. */
+#define WIRE_EXEC_MARK 0x41425821u
 /* First letter of a sample; its target follows.  None leaves a trace where it works. */
 enum wire_sample {
     SAMPLE_READ = 'r', /* opens a file or directory */

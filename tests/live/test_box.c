@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char policy[] =
@@ -244,6 +245,35 @@ START_TEST(a_protected_name_that_does_not_exist_stays_so)
     abxtest_result_done(&result);
     abxtest_run(&test, "echo y > free && cat free", &result);
     ck_assert_str_eq(result.output, "y\n");
+}
+END_TEST
+
+/* The first is the command itself, whose execve nobody but the box sees. */
+static const char *const set_id_scripts[] = { "", "\"$0\"", "\"$0\" & wait", "exec \"$0\"" };
+
+START_TEST(a_set_user_id_program_is_told_of_and_runs_without_its_bit)
+{
+    const char *program = abxtest_path(&test, "program");
+    const char *argv[] = { "/bin/sh", "-c", set_id_scripts[_i], NULL, NULL };
+    abx_process *process = NULL;
+    abx_exit exit = { .size = sizeof exit };
+    char path[128], script[256];
+
+    snprintf(path, sizeof path, "%s", program);
+    snprintf(script, sizeof script, "cp /bin/true %s", path);
+    ck_assert_int_eq(system(script), 0);
+    ck_assert_int_eq(chmod(path, 04755), 0);
+    argv[3] = path;
+    if (_i == 0) {
+        argv[0] = path;
+        argv[1] = NULL;
+    }
+    ck_assert_int_eq(abx_box_spawn(test.box, argv, NULL, &process, NULL), ABX_OK);
+    ck_assert_int_eq(abx_process_wait(process, -1, &exit), ABX_OK);
+    ck_assert_int_eq(exit.code, 0);
+    abx_process_unref(process);
+    abxtest_take_events(&test);
+    ck_assert_ptr_nonnull(abxtest_find(&test, ABX_EVENT_NOTICE, path));
 }
 END_TEST
 
@@ -617,6 +647,7 @@ make_suite(void)
 
     tcase = new_case(suite, "denials");
     tcase_add_test(tcase, words_about_denials_are_no_denials);
+    tcase_add_loop_test(tcase, a_set_user_id_program_is_told_of_and_runs_without_its_bit, 0, 4);
     tcase_add_test(tcase, a_denial_inside_a_pipeline_that_succeeds_is_told);
     tcase_add_test(tcase, a_protected_name_that_does_not_exist_stays_so);
 

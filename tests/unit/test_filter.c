@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "linux/filter/calls.h"
+#include "plan/wire.h"
 #include "unit/main.h"
 
 #include <errno.h>
@@ -314,8 +315,8 @@ is_decided(const struct plan *plan, int number, const uint64_t *args)
         return true;
     }
     if ((plan->guard_patterns && is_guarded_call(number, args)) ||
-            (plan->read_patterns && is_read_open(number)) || number == SYS_execve ||
-            number == SYS_execveat) {
+            (plan->read_patterns && is_read_open(number)) || number == SYS_execveat ||
+            (number == SYS_execve && (plan->decide_exec || args[3] != WIRE_EXEC_MARK))) {
         return true;
     }
     if (!plan->capabilities.pid_namespace && is_for_another(number, args)) {
@@ -409,7 +410,7 @@ static const uint64_t values[] = { 0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 16, 17, 31, 0
     O_CREAT, O_TRUNC, O_PATH, O_DIRECTORY | O_CLOEXEC, O_TMPFILE | O_RDWR, 06755, 0755, TIOCSTI,
     TIOCLINUX, TIOCGWINSZ, MSG_FASTOPEN, MSG_NOSIGNAL, CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET,
     CLONE_NEWPID, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP, SIGCHLD, CLONE_VM | CLONE_VFORK,
-    0x7fff12345678, 0x80000000, 0xffffffff, UINT64_MAX };
+    0x7fff12345678, WIRE_EXEC_MARK, 0x80000000, 0xffffffff, UINT64_MAX };
 
 START_TEST(every_call_with_interesting_arguments_is_treated_as_documented)
 {

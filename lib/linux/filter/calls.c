@@ -4,6 +4,7 @@
 #include "linux/filter/calls.h"
 
 #include "base/mem.h"
+#include "plan/wire.h"
 
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -76,7 +77,8 @@ const struct call_rule call_rules[] = {
     ATTRIBUTE(fremovexattr),
     ACCESS(faccessat, 2),
     ACCESS(faccessat2, 2),
-    ROW(execve, .class = CLASS_EXEC),
+    ROW(execve, .class = CLASS_EXEC, .when = WHEN_EXEC_RULES),
+    ROW(execve, .class = CLASS_EXEC, .test = TEST_OTHER, .argument = 3, .value = WIRE_EXEC_MARK),
     ROW(execveat, .class = CLASS_EXEC),
 #ifdef SYS_open /* what newer architectures have no longer */
     WRITE(open, 1),
@@ -258,6 +260,8 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
         return plan->guards.count > 0 || plan->guard_patterns;
     case WHEN_READ_PATTERNS:
         return plan->read_patterns;
+    case WHEN_EXEC_RULES:
+        return plan->decide_exec;
     case WHEN_SHARED_NETWORK:
         return plan_shares_network(plan);
     case WHEN_SHARED_PROCESSES:
@@ -302,6 +306,8 @@ matches(const struct call_rule *rule, const uint64_t arguments[6])
         return ((uint32_t)argument & rule->value) != 0;
     case TEST_EQUAL:
         return (uint32_t)argument == rule->value;
+    case TEST_OTHER:
+        return argument != rule->value;
     case TEST_POINTER:
         return argument != 0;
     }

@@ -28,6 +28,7 @@ enum call_when {
     WHEN_ALWAYS,
     WHEN_GUARDED, /* something is guarded */
     WHEN_READ_PATTERNS, /* reads are decided by name */
+    WHEN_EXEC_RULES, /* executions are decided */
     WHEN_SHARED_NETWORK, /* the box is in the host's network for want of its own */
     WHEN_SHARED_PROCESSES /* it sees processes of the host, and shares memory and queues with them
                            */
@@ -39,6 +40,7 @@ enum call_test {
     TEST_NONE,
     TEST_ANY_BIT, /* argument & value */
     TEST_EQUAL, /* argument == value */
+    TEST_OTHER, /* argument != value, in all 64 bits */
     TEST_POINTER, /* argument is not NULL */
     TEST_SOCKET /* family, type and protocol are none of the allowed ones; see filter.c */
 };

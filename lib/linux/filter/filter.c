@@ -212,6 +212,11 @@ emit_rule(struct sink *sink, const struct call_rule *rule)
         condition = equals(rule->argument, rule->value);
         emit(sink, rule, &condition, 1);
         break;
+    case TEST_OTHER:
+        condition.value = rule->value;
+        condition.compare = SCMP_CMP_NE;
+        emit(sink, rule, &condition, 1);
+        break;
     case TEST_POINTER:
         condition.compare = SCMP_CMP_NE;
         emit(sink, rule, &condition, 1);

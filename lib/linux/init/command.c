@@ -7,6 +7,7 @@
 #include "linux/init/sys.h"
 
 #include <linux/resource.h>
+#include <linux/stat.h>
 
 #define DEFAULT_PATH "/usr/bin:/bin"
 
@@ -85,10 +86,22 @@ set_cpu_limit(const struct command *command)
 
 /* ---- execution ---- */
 
+/* Somebody must be told of a program with a set-id bit, which has no effect here. */
+static bool
+is_worth_telling(const char *path)
+{
+    struct statx status = { 0 };
+
+    return SYS(statx, AT_FDCWD, path, 0, STATX_MODE, &status, 0) < 0 ||
+           (status.stx_mode & SYS_SET_ID) != 0;
+}
+
 static int
 execute(const struct command *command, const char *path)
 {
-    return (int)SYS(execve, path, command->argv, command->env, 0, 0, 0);
+    const unsigned mark = is_worth_telling(path) ? 0 : WIRE_EXEC_MARK;
+
+    return (int)SYS(execve, path, command->argv, command->env, mark, 0, 0);
 }
 
 static bool

@@ -143,7 +143,8 @@ enum {
     SYS_TYPE_MASK = 0170000,
     SYS_TYPE_DIRECTORY = 0040000,
     SYS_TYPE_CHARACTER = 0020000,
-    SYS_TYPE_SOCKET = 0140000 /* st_mode */
+    SYS_TYPE_SOCKET = 0140000,
+    SYS_SET_ID = 0006000 /* st_mode */
 };
 
 struct sys_iovec {
