@@ -5,6 +5,7 @@
 
 #include "base/decoy.h"
 #include "base/mem.h"
+#include "egress/reading.h"
 #include "egress/secrets.h"
 
 #include <arpa/inet.h>
@@ -201,9 +202,11 @@ egress_open(struct egress *egress, const struct egress_setup *setup, struct egre
     box->policy = setup->policy;
     box->broker = setup->broker;
     box->backend = setup->backend;
-    if (secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0 ||
+    if (reading_open(box, fail) < 0 ||
+            secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0 ||
             add_decoys(box, setup->decoy_seed, fail) < 0) {
         secrets_free(box->secrets);
+        reading_close(box);
         free(box);
         return fail->status;
     }
@@ -278,6 +281,7 @@ egress_close(struct egress_box *box)
 {
     if (box != NULL) {
         egress_call(box->egress, stop, box); /* runs what was posted before, too */
+        reading_close(box);
         free(box);
     }
 }

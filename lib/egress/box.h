@@ -24,6 +24,7 @@ struct egress_box {
     const char *backend;
     struct gateway gateway;
     struct upstream *upstream; /* NULL: there is none */
+    struct trust *trust; /* who is believed outside; NULL: no requests are read */
     struct secrets *secrets;
     struct part *parts;
     size_t n_parts;

@@ -6,6 +6,7 @@
  * signals), since the host may use it too.  So nothing may happen that it would report or exit for.
  */
 #include "egress/lookup.h"
+#include "egress/reading.h"
 #include "egress/thread.h"
 
 #include "base/mem.h"
@@ -184,6 +185,7 @@ discard(struct egress *egress)
         event_base_free(egress->base);
     }
     lookups_free(egress->lookups);
+    reading_free(egress->reading);
     close_fd(egress->wake);
     pthread_mutex_destroy(&egress->lock);
     free(egress->scratch);
@@ -205,13 +207,15 @@ egress_new(struct egress **ret_egress, struct fail *fail)
     error = egress->wake < 0 ? errno : 0;
     egress->scratch = malloc(SCRATCH_SIZE);
     egress->lookups = lookups_new(egress);
+    egress->reading = reading_new();
     egress->base = error == 0 ? base_new() : NULL;
     if (egress->base != NULL) {
         egress->wakened =
                 event_new(egress->base, egress->wake, EV_READ | EV_PERSIST, run_posted, egress);
     }
-    if (error == 0 && (egress->scratch == NULL || egress->lookups == NULL ||
-                              egress->wakened == NULL || event_add(egress->wakened, NULL) != 0)) {
+    if (error == 0 &&
+            (egress->scratch == NULL || egress->lookups == NULL || egress->reading == NULL ||
+                    egress->wakened == NULL || event_add(egress->wakened, NULL) != 0)) {
         error = has_descriptors() ? ENOMEM : EMFILE;
     }
     error = error == 0 ? start(egress) : error;

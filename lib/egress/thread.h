@@ -20,6 +20,7 @@ struct egress {
     struct event *wakened;
     uint8_t *scratch;
     struct lookups *lookups;
+    struct reading *reading; /* any thread */
     size_t n_parts; /* of all boxes */
     int wake; /* becomes readable when something was posted */
     pthread_t thread;

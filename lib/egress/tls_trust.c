@@ -112,17 +112,18 @@ trust_new(struct store *store, const char *extra_pem, struct trust **ret_trust, 
     }
     trust->store = store;
     r = gnutls_certificate_allocate_credentials(&trust->credentials);
-    if (r >= 0 && extra_pem != NULL) {
-        r = add_extra(trust, extra_pem);
-        if (r == 0) {
-            trust_free(trust);
-            return fail_set(
-                    fail, ABX_ERR_POLICY, 0, "tls:extra-ca", "there is no certificate in it");
-        }
-    }
     if (r < 0) {
         trust_free(trust);
-        return tls_fail(fail, r, "tls:extra-ca");
+        return tls_fail(fail, r, "tls:trust");
+    }
+    r = extra_pem == NULL ? 1 : add_extra(trust, extra_pem);
+    if (r <= 0) {
+        trust_free(trust);
+        return r == GNUTLS_E_MEMORY_ERROR ? fail_nomem(fail)
+                                          : fail_set(fail, ABX_ERR_POLICY, 0, "tls:extra-ca",
+                                                    "what is to be believed besides the host's "
+                                                    "store is no certificate: %s",
+                                                    r == 0 ? "it is empty" : gnutls_strerror(r));
     }
     *ret_trust = trust;
     return ABX_OK;

@@ -10,6 +10,7 @@
 #include "egress/dial.h"
 #include "egress/greeting.h"
 #include "egress/problem.h"
+#include "egress/reading.h"
 #include "egress/replace.h"
 #include "egress/tunnel.h"
 
@@ -144,12 +145,18 @@ shows_secret(struct transparent *transparent, const uint8_t *bytes, size_t lengt
 static void
 pass(struct transparent *transparent)
 {
+    const struct greeting *greeting = &transparent->greeting;
+    int inside, outside;
+
     if (!transparent->reads) {
         release(transparent);
         return;
     }
-    deny(transparent, 403, "network:http", "this build cannot read requests, as the policy wants",
-            NULL);
+    tunnel_take(transparent->tunnel, &inside, &outside);
+    reading_start(transparent->box, transparent->errand,
+            greeting->host[0] != '\0' ? greeting->host : transparent->errand->destination.name,
+            greeting->kind == GREETING_TLS, inside, outside);
+    transparent_free(transparent);
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns the questions that a plan asks about the network: which ports and sockets of the host some
- * rule opens.  Pure, any thread. */
+ * rule opens, and whether requests are read.  Pure, any thread. */
 #include "base/mem.h"
 #include "policy/index.h"
 
@@ -120,4 +120,19 @@ policy_host_restriction(abx_policy *policy)
         }
     }
     return NULL;
+}
+
+bool
+policy_reads_any_http(abx_policy *policy)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            if (vec_at(&layer->rules, struct rule, k)->n_http > 0) {
+                return true;
+            }
+        }
+    }
+    return policy->settings.n_credentials > 0;
 }

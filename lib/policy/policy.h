@@ -70,6 +70,8 @@ const char *policy_host_restriction(abx_policy *policy);
 /* Whether requests to this host and port must be read: some layer has HTTP rules for it, or a
  * credential goes there. */
 bool policy_reads_http(abx_policy *policy, const char *host, uint32_t port);
+/* Whether that is so for any. */
+bool policy_reads_any_http(abx_policy *policy);
 /* A request on a connection that was decided before: what was asked about the connection is not
  * asked again.  `url` as for ABX_REQUEST_HTTP. */
 abx_verdict policy_decide_connected(

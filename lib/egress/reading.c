@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the authority and the trust store of a context, and begins sessions.  A policy that wants
+ * requests read opens no box in a build that cannot. */
+#include "egress/reading.h"
+
+#include "egress/session.h"
+#include "egress/tls.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXTRA_CA_MAX (1u << 20)
+
+struct reading {
+    pthread_mutex_t lock; /* guards the making; what is made stays */
+    struct authority *authority;
+    struct store *store;
+};
+
+struct reading *
+reading_new(void)
+{
+    struct reading *reading = calloc(1, sizeof *reading);
+
+    if (reading != NULL) {
+        pthread_mutex_init(&reading->lock, NULL);
+    }
+    return reading;
+}
+
+void
+reading_free(struct reading *reading)
+{
+    if (reading != NULL) {
+        store_free(reading->store);
+        authority_free(reading->authority);
+        pthread_mutex_destroy(&reading->lock);
+        free(reading);
+    }
+}
+
+static abx_status
+make(struct reading *reading, struct fail *fail)
+{
+    abx_status r = ABX_OK;
+
+    pthread_mutex_lock(&reading->lock);
+    if (reading->authority == NULL) {
+        r = authority_new(&reading->authority, fail);
+    }
+    if (r == ABX_OK && reading->store == NULL) {
+        r = store_new(&reading->store, fail);
+    }
+    pthread_mutex_unlock(&reading->lock);
+    return r;
+}
+
+static abx_status
+cannot_read(struct fail *fail, const char *path, int error)
+{
+    return fail_set(fail, ABX_ERR_POLICY, error, "read:extra-ca", "'%s' is not read", path);
+}
+
+/* The text of the file, which the caller frees. */
+static abx_status
+read_extra(const char *path, char **ret_pem, struct fail *fail)
+{
+    AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    struct str text = { 0 };
+    char bytes[4096];
+    ssize_t n = 0;
+
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return cannot_read(fail, path, errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return cannot_read(fail, path, EINVAL);
+    }
+    do {
+        n = read(fd, bytes, sizeof bytes);
+        str_add_bytes(&text, bytes, n > 0 ? (size_t)n : 0);
+    } while ((n > 0 || (n < 0 && errno == EINTR)) && text.length <= EXTRA_CA_MAX);
+    if (n < 0 || text.length > EXTRA_CA_MAX) {
+        str_done(&text);
+        return cannot_read(fail, path, n < 0 ? errno : EFBIG);
+    }
+    *ret_pem = str_steal(&text, NULL);
+    return *ret_pem == NULL ? fail_nomem(fail) : ABX_OK;
+}
+
+abx_status
+reading_open(struct egress_box *box, struct fail *fail)
+{
+    const char *path = policy_get_settings(box->policy)->extra_ca;
+    AUTO(freep) char *pem = NULL;
+    abx_status r;
+
+    if (!policy_reads_any_http(box->policy)) {
+        return ABX_OK;
+    }
+    r = make(box->egress->reading, fail);
+    if (r == ABX_OK && path != NULL) {
+        r = read_extra(path, &pem, fail);
+    }
+    return r < 0 ? r : trust_new(box->egress->reading->store, pem, &box->trust, fail);
+}
+
+void
+reading_close(struct egress_box *box)
+{
+    trust_free(box->trust);
+}
+
+const char *
+egress_authority(struct egress_box *box)
+{
+    return box->trust == NULL ? NULL : authority_pem(box->egress->reading->authority);
+}
+
+void
+reading_start(struct egress_box *box, const struct errand *errand, const char *name, bool is_tls,
+        int inside, int outside)
+{
+    struct errand to = *errand;
+    struct session_setup setup = {
+        .box = box,
+        .errand = &to,
+        .is_tls = is_tls,
+        .authority = is_tls ? box->egress->reading->authority : NULL,
+        .trust = is_tls ? box->trust : NULL,
+    };
+
+    to.destination.name = name;
+    session_start(&setup, inside, outside);
+}
