@@ -52,13 +52,21 @@ is_equal(const struct denial_key *a, const struct denial_key *b)
            strcmp(a->target, b->target) == 0;
 }
 
+static bool
+has_verb(const struct denial_entry *entry, const char *verb)
+{
+    const char *other = event_text(entry->event, ABX_FIELD_VERB);
+
+    return verb == NULL || (other != NULL && strcmp(other, verb) == 0);
+}
+
 static struct denial_entry *
 find(struct denials *denials, const struct denial_key *key)
 {
     for (size_t i = 0; i < denials->entries.count; i++) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
-        if (is_equal(&entry->key, key)) {
+        if (is_equal(&entry->key, key) && has_verb(entry, key->verb)) {
             return entry;
         }
     }
@@ -109,6 +117,7 @@ record_first(struct denials *denials, struct event_queue *queue, uint64_t *seque
     }
     entry->key = *key;
     entry->key.target = target;
+    entry->key.verb = NULL; /* the event has it */
     entry->target = target;
     entry->event = event_ref(event);
     entry->total = times;

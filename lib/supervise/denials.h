@@ -15,6 +15,7 @@ struct denial_key {
     uint32_t layer, request, access, port;
     uint64_t command;
     const char *target;
+    const char *verb; /* of an HTTP request: its method; else NULL */
 };
 
 struct denials {

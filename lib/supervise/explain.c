@@ -42,6 +42,14 @@ add_quoted(struct str *out, const char *before, const char *text)
     }
 }
 
+static bool
+is_same_text(abx_event *a, abx_event *b, uint32_t field)
+{
+    const char *left = event_text(a, field), *right = event_text(b, field);
+
+    return (left == NULL) == (right == NULL) && (left == NULL || strcmp(left, right) == 0);
+}
+
 /* The same for another target: one line says it for all. */
 static bool
 is_alike(abx_event *a, abx_event *b)
@@ -60,13 +68,12 @@ is_alike(abx_event *a, abx_event *b)
         }
     }
     for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
-        const char *left = event_text(a, texts[i]), *right = event_text(b, texts[i]);
-
-        if ((left == NULL) != (right == NULL) || (left != NULL && strcmp(left, right) != 0)) {
+        if (!is_same_text(a, b, texts[i])) {
             return false;
         }
     }
-    return true;
+    return event_number(a, ABX_FIELD_REQUEST) != ABX_REQUEST_HTTP ||
+           is_same_text(a, b, ABX_FIELD_VERB);
 }
 
 /* Whether an earlier one has the line. */
@@ -113,9 +120,14 @@ add_what(struct str *out, const abx_process *process, size_t i, uint64_t *times)
     abx_event *event = denials_get(&process->denials, i, &unused);
     const char *access = name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS));
     const char *request = name_of_request((uint32_t)event_number(event, ABX_FIELD_REQUEST));
-    int64_t port = event_number(event, ABX_FIELD_PORT);
+    bool is_http = event_number(event, ABX_FIELD_REQUEST) == ABX_REQUEST_HTTP;
+    const char *method = is_http ? event_text(event, ABX_FIELD_VERB) : NULL;
+    int64_t port = is_http ? 0 : event_number(event, ABX_FIELD_PORT); /* it is in the URL */
 
-    str_add(out, access != NULL ? access : request != NULL ? request : "use");
+    str_add(out, access != NULL    ? access
+                 : method != NULL  ? method
+                 : request != NULL ? request
+                                   : "use");
     add_quoted(out, " ", event_text(event, ABX_FIELD_TARGET));
     if (port != 0) {
         str_printf(out, " port %" PRId64, port);

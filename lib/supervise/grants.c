@@ -147,6 +147,9 @@ grants_json(const struct vec *grants, struct str *out)
             str_printf(out, ",\"access\":\"%s\"", access);
         }
         add_text(out, "target", grant->target, true);
+        if (grant->port != 0) {
+            str_printf(out, ",\"port\":%" PRIu32, grant->port);
+        }
         if (grant->verb != NULL) {
             add_text(out, "verb", grant->verb, false);
         }

@@ -115,6 +115,7 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .port = act->port,
         .command = subject->command,
         .target = act->target,
+        .verb = act->request == ABX_REQUEST_HTTP ? act->verb : NULL,
     };
     struct event_draft draft;
 

@@ -18,6 +18,12 @@
     "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}},"                                \
     "\"network\":{\"mode\":\"filtered\"},"                                                         \
     "\"environment\":{\"set\":{\"HTTPS_PROXY\":\"http://own:1\",\"NO_PROXY\":\"\"}}}"
+#define REQUESTS                                                                                   \
+    "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}},"                                \
+    "\"actions\":[{\"name\":\"change\",\"verdict\":\"ask\"}],"                                     \
+    "\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"api.test\",\"http\":["              \
+    "{\"methods\":[\"GET\"],\"path\":\"/v1/**\"},"                                                 \
+    "{\"methods\":[\"PUT\",\"DELETE\"],\"path\":\"/v1/**\",\"action\":\"change\"}]}]}}"
 #define OFFLINE "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}}}"
 
 static abx_context *context;
@@ -225,6 +231,53 @@ START_TEST(an_answer_about_a_host_has_its_scope)
 }
 END_TEST
 
+static abx_verdict
+request(const char *method, uint64_t *ret_ticket)
+{
+    struct act act = {
+        .request = ABX_REQUEST_HTTP,
+        .target = "https://api.test/v1/users",
+        .verb = method,
+        .port = 443,
+        .content = -1,
+    };
+
+    return fake_act(abx_process_get_id(process), &act, ret_ticket);
+}
+
+START_TEST(a_request_with_another_method_is_another_one)
+{
+    uint64_t put = 0, delete = 0;
+    abx_event *event;
+    abx_exit result = { .size = sizeof result };
+    char *text = NULL;
+
+    open_with(REQUESTS);
+    ck_assert_uint_eq(request("GET", NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request("PUT", &put), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request("DELETE", &delete), ABX_VERDICT_ASK);
+    ck_assert_uint_ne(put, delete);
+    event = next_event(ABX_EVENT_APPROVAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ADDS),
+            "{\"request\":\"http\",\"method\":\"PUT\",\"target\":"
+            "\"https://api.test/v1/users\",\"port\":443}");
+    abx_event_unref(event);
+    ck_assert_int_eq(answer(put, ABX_SCOPE_BOX), ABX_OK);
+    ck_assert_int_eq(fake_answer_to(delete), -1);
+    ck_assert_uint_eq(request("PUT", NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request("DELETE", &delete), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request("POST", NULL), ABX_VERDICT_DENY);
+    ck_assert_uint_eq(request("PATCH", NULL), ABX_VERDICT_DENY);
+    fake_exit(abx_process_get_id(process), ABX_EXIT_CODE, 1, false);
+    ck_assert_int_eq(abx_process_wait(process, -1, &result), ABX_OK);
+    ck_assert_int_eq(abx_process_explain(process, NULL, &text, NULL), ABX_OK);
+    ck_assert_msg(strstr(text, "POST 'https://api.test/v1/users' by") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "PATCH 'https://api.test/v1/users' by") != NULL, "%s", text);
+    abx_free(text);
+    tear_down();
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -239,6 +292,7 @@ make_suite(void)
     tcase_add_test(tcase, a_grant_of_a_host_is_for_exactly_one_host_and_port);
     tcase_add_test(tcase, what_no_grant_of_a_host_can_be);
     tcase_add_test(tcase, an_answer_about_a_host_has_its_scope);
+    tcase_add_test(tcase, a_request_with_another_method_is_another_one);
     suite_add_tcase(suite, tcase);
     return suite;
 }
