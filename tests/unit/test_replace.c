@@ -414,6 +414,7 @@ nothing(void *data)
 START_TEST(a_request_waits_for_its_secret_and_goes_on)
 {
     struct waiting waiting = { 0 };
+    char *head;
 
     open_box();
     broker_says("hr", ABX_VERDICT_ASK);
@@ -424,7 +425,9 @@ START_TEST(a_request_waits_for_its_secret_and_goes_on)
     egress_call(the_egress, nothing, NULL);
     ck_assert_int_eq(waiting.n_ready, 1);
     ck_assert_int_eq(waiting.result, REPLACE_DONE);
-    ck_assert_ptr_nonnull(strstr(text_of(waiting.head), "Bearer " SECRET "\r\n"));
+    head = text_of(waiting.head);
+    ck_assert_ptr_nonnull(strstr(head, "Bearer " SECRET "\r\n"));
+    free(head);
     egress_call(the_egress, finish, &waiting);
     egress_box_close();
 }

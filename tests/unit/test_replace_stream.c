@@ -272,6 +272,13 @@ run_answer(void *data)
     replace_free(replace);
 }
 
+static void
+answer_done(struct answer *answer)
+{
+    free(answer->new_head);
+    free(answer->new_body);
+}
+
 /* {} is what stands for the secret. */
 static const struct answer_case {
     const char *name, *body, *new_body;
@@ -333,8 +340,7 @@ START_TEST(an_answer_has_no_secret_in_any_form)
     ck_assert_msg(strcmp(answer.new_body, wanted) == 0, "%s: %s, not %s", c->name, answer.new_body,
             wanted);
     free(wanted);
-    free(answer.new_head);
-    free(answer.new_body);
+    answer_done(&answer);
     egress_box_close();
 }
 END_TEST
@@ -351,6 +357,7 @@ START_TEST(the_head_of_an_answer_has_no_secret)
     ck_assert_int_eq(answer.result, REPLACE_DONE);
     ck_assert_ptr_null(strstr(answer.new_head, SECRET));
     ck_assert_ptr_nonnull(strstr(answer.new_head, secrets_stand_in(egress_secrets(the_box), HR)));
+    answer_done(&answer);
     egress_box_close();
 }
 END_TEST
@@ -367,9 +374,11 @@ START_TEST(an_answer_that_cannot_be_read_is_refused)
     egress_call(the_egress, run_answer, &answer);
     ck_assert_int_eq(answer.result, REPLACE_REFUSED);
     ck_assert_int_eq(answer.status, 502);
+    answer_done(&answer);
     answer.host = "other.com";
     egress_call(the_egress, run_answer, &answer);
     ck_assert_int_eq(answer.result, REPLACE_DONE);
+    answer_done(&answer);
     egress_box_close();
 }
 END_TEST
@@ -514,6 +523,8 @@ START_TEST(signed_chunks_are_signed_again_one_by_one)
     ck_assert_msg(strcmp(upload.body, body.data) == 0, "%.300s\n%.300s", upload.body, body.data);
     ck_assert_ptr_nonnull(strstr(upload.head, "Credential=" KEY_ID "/"));
     ck_assert_ptr_nonnull(strstr(upload.head, "x-amz-security-token: " KEY_TOKEN "\r\n"));
+    free(upload.head);
+    free(upload.body);
     egress_box_close();
 }
 END_TEST
