@@ -247,6 +247,10 @@ replace_secret(struct replace *replace, size_t credential, enum replace_result *
     if (secret != NULL) {
         return secret;
     }
+    if (replace->waiting != NULL) {
+        *ret_result = REPLACE_WAIT;
+        return NULL;
+    }
     if ((replace->asked >> credential & 1) == 0) {
         replace->asked |= UINT64_C(1) << credential;
         replace->waiting =

@@ -397,6 +397,14 @@ begin(void *data)
 }
 
 static void
+ask_again(void *data)
+{
+    struct waiting *waiting = data;
+
+    waiting->result = replace_request(waiting->replace, waiting->head, NULL);
+}
+
+static void
 finish(void *data)
 {
     struct waiting *waiting = data;
@@ -419,6 +427,8 @@ START_TEST(a_request_waits_for_its_secret_and_goes_on)
     open_box();
     broker_says("hr", ABX_VERDICT_ASK);
     egress_call(the_egress, begin, &waiting);
+    ck_assert_int_eq(waiting.result, REPLACE_WAIT);
+    egress_call(the_egress, ask_again, &waiting); /* too early */
     ck_assert_int_eq(waiting.result, REPLACE_WAIT);
     give("hr", SECRET);
     egress_answer(the_box, broker_ticket(), ABX_VERDICT_ALLOW, NULL);
