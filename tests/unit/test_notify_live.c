@@ -757,161 +757,11 @@ START_TEST(more_calls_than_workers_are_all_answered)
 }
 END_TEST
 
-/* ---- where names decide about reads ---- */
-static void
-set_up_reads(void)
-{
-    notify_box_init(&box, rules, true);
-    notify_box_write(&box, ".bashrc", "secret");
-    notify_box_write(&box, "readable", "hello");
-}
-
-/* 0: it has this text. */
-static int
-get(const char *path, const char *text)
-{
-    char content[64] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, content, sizeof content - 1);
-
-    close(fd);
-    return n >= 0 && strcmp(content, text) == 0 ? 0 : -1;
-}
-
-/* They are shown to root, which opens the file for the box. */
-static bool
-sees_no_kernel_addresses(void)
-{
-    char first[16];
-    int fd = open("/proc/kallsyms", O_RDONLY);
-
-    return fd < 0 || read(fd, first, sizeof first) <= 0 ||
-           memcmp(first, "0000000000000000", sizeof first) == 0;
-}
-
-static int
-read_by_name(struct notify_box *b)
-{
-    char path[64], byte;
-    int fd, fds[2];
-
-    EXPECT(get("readable", "hello") == 0);
-    EXPECT(FAILS(open(".bashrc", O_RDONLY), EACCES));
-    EXPECT(FAILS(open(".bashrc", O_RDONLY | O_CREAT, 0600), EACCES));
-    EXPECT(FAILS(open("missing", O_RDONLY), ENOENT));
-    fd = open(".bashrc", O_PATH);
-    EXPECT(fd >= 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    EXPECT(FAILS(open(path, O_RDONLY), EACCES));
-    snprintf(path, sizeof path, "/dev/fd/%d", fd);
-    EXPECT(FAILS(open(path, O_RDONLY), EACCES));
-    fd = open(".", O_RDONLY);
-    EXPECT(fd >= 0 && faccessat(fd, "readable", R_OK, 0) == 0);
-    EXPECT(FAILS(openat(fd, ".bashrc", O_RDONLY), EACCES));
-    EXPECT(openat(fd, "readable", O_RDONLY) >= 0);
-    EXPECT(open("free", O_RDONLY | O_DIRECTORY) >= 0);
-    EXPECT(FAILS(open("readable", O_RDONLY | O_DIRECTORY), ENOTDIR));
-    EXPECT(open("/dev/null", O_RDONLY) >= 0 && open("/dev/urandom", O_RDONLY) >= 0);
-    EXPECT(open("/proc/self/status", O_RDONLY) >= 0 && open("/proc/meminfo", O_RDONLY) >= 0);
-    EXPECT(open("/proc/self/maps", O_RDONLY) >= 0 && open("/proc/self", O_RDONLY) >= 0);
-    EXPECT(FAILS(open("/proc/1/environ", O_RDONLY), EACCES));
-    EXPECT(FAILS(open("/proc/1/maps", O_RDONLY), EACCES));
-    EXPECT(FAILS(open("/proc/1/fdinfo", O_RDONLY), EACCES));
-    EXPECT(sees_no_kernel_addresses());
-    EXPECT(pipe(fds) == 0 && write(fds[1], "x", 1) == 1);
-    snprintf(path, sizeof path, "/dev/fd/%d", fds[0]);
-    fd = open(path, O_RDONLY);
-    EXPECT(fd >= 0 && read(fd, &byte, 1) == 1);
-    EXPECT(symlink("../.bashrc", "free/link") == 0);
-    EXPECT(FAILS(open("free/link", O_RDONLY), EACCES));
-    EXPECT(FAILS(open("free/link", O_RDONLY | O_NOFOLLOW), ELOOP));
-    EXPECT(open("free/made", O_RDONLY | O_CREAT, 0600) >= 0);
-    return 0;
-}
-
-START_TEST(reads_are_decided_by_name_however_it_is_spelled)
-{
-    ck_assert_int_eq(notify_box_run(&box, read_by_name), 0);
-    ck_assert(notify_box_denied(&box, ".bashrc"));
-}
-END_TEST
-
-static void *
-flip_read_path(void *data)
-{
-    while (!atomic_load(&is_over)) {
-        strcpy(flipped, "readable");
-        strcpy(flipped, "/dev/null");
-        strcpy(flipped, "free");
-        strcpy(flipped, ".bashrc");
-    }
-    return NULL;
-}
-
-static int
-race_of_reads(struct notify_box *b)
-{
-    pthread_t thread;
-    char content[8];
-
-    strcpy(flipped, ".bashrc");
-    EXPECT(pthread_create(&thread, NULL, flip_read_path, NULL) == 0);
-    for (int i = 0; i < TRIES; i++) {
-        int fd = open(flipped, i % 2 == 0 ? O_RDONLY : O_RDONLY | O_CREAT, 0600);
-        ssize_t n = fd < 0 ? 0 : read(fd, content, 6);
-
-        EXPECT(n != 6 || memcmp(content, "secret", 6) != 0);
-        close(fd);
-    }
-    atomic_store(&is_over, true);
-    pthread_join(thread, NULL);
-    return 0;
-}
-
-START_TEST(a_path_that_changes_in_memory_never_reads_what_is_hidden)
-{
-    ck_assert_int_eq(notify_box_run(&box, race_of_reads), 0);
-}
-END_TEST
-
-static int
-read_pipe(struct notify_box *b)
-{
-    pid_t pid;
-    int fd;
-    char text[4];
-
-    EXPECT(mkfifo("free/fifo", 0600) == 0);
-    pid = fork();
-    if (pid == 0) {
-        usleep(50000);
-        fd = open("free/fifo", O_WRONLY);
-        _exit(fd >= 0 && write(fd, "abc", 3) == 3 ? 0 : 1);
-    }
-    fd = open("free/fifo", O_RDONLY);
-    EXPECT(fd >= 0 && read(fd, text, 3) == 3 && memcmp(text, "abc", 3) == 0);
-    EXPECT(waitpid(pid, NULL, 0) == pid);
-    return 0;
-}
-
-START_TEST(a_pipe_opened_for_reading_waits_for_its_writer)
-{
-    ck_assert_int_eq(notify_box_run(&box, read_pipe), 0);
-}
-END_TEST
-
 static Suite *
 make_suite(void)
 {
     Suite *suite = suite_create("notify_live");
     TCase *tcase = tcase_create("notify_live");
-    TCase *reads = tcase_create("reads");
-
-    tcase_add_checked_fixture(reads, set_up_reads, tear_down);
-    tcase_set_timeout(reads, 20);
-    tcase_add_test(reads, reads_are_decided_by_name_however_it_is_spelled);
-    tcase_add_test(reads, a_path_that_changes_in_memory_never_reads_what_is_hidden);
-    tcase_add_test(reads, a_pipe_opened_for_reading_waits_for_its_writer);
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_set_timeout(tcase, 20);
@@ -942,7 +792,6 @@ make_suite(void)
     tcase_add_test(tcase, a_leased_file_blocks_only_who_opens_it);
     tcase_add_test(tcase, more_calls_than_workers_are_all_answered);
     suite_add_tcase(suite, tcase);
-    suite_add_tcase(suite, reads);
     return suite;
 }
 
