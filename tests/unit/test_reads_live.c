@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #define TRIES 3000
 
 static const struct rule_row rules[] = { { "", ABX_VERDICT_ALLOW },
-    { "/.bashrc", ABX_VERDICT_DENY }, { NULL, 0 } };
+    { "/.bashrc", ABX_VERDICT_DENY }, { "/free/hidden", ABX_VERDICT_DENY }, { NULL, 0 } };
 
 static struct notify_box box;
 static char flipped[64];
@@ -38,6 +39,16 @@ static void
 tear_down(void)
 {
     notify_box_done(&box);
+}
+
+static int
+put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+    close(fd);
+    return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
 static void
@@ -182,6 +193,112 @@ START_TEST(a_pipe_opened_for_reading_waits_for_its_writer)
 }
 END_TEST
 
+/* On the host: replaces what is hidden once the box has it in hand. */
+static void *
+replace_hidden(void *data)
+{
+    char from[128], to[128];
+
+    snprintf(from, sizeof from, "%s/other", box.workspace);
+    snprintf(to, sizeof to, "%s/.bashrc", box.workspace);
+    notify_box_write(&box, "other", "new");
+    while (!notify_box_has(&box, "free/now", "x")) {
+        usleep(1000);
+    }
+    rename(from, to);
+    return NULL;
+}
+
+static int
+read_by_descriptor(struct notify_box *b)
+{
+    char path[64];
+    struct stat stat;
+    int fd = open(".bashrc", O_PATH);
+
+    EXPECT(fd >= 0 && put("free/now", "x") == 0);
+    do {
+        usleep(1000);
+        EXPECT(fstat(fd, &stat) == 0);
+    } while (stat.st_nlink > 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    EXPECT(FAILS(open(path, O_RDONLY), EACCES));
+    fd = open("free/own", O_RDWR | O_CREAT, 0600);
+    EXPECT(write(fd, "own", 3) == 3 && unlink("free/own") == 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    EXPECT(get(path, "own") == 0);
+    fd = memfd_create("memory", 0);
+    EXPECT(write(fd, "mine", 4) == 4);
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    EXPECT(get(path, "mine") == 0);
+    return 0;
+}
+
+START_TEST(what_is_hidden_stays_so_when_its_name_is_gone)
+{
+    pthread_t thread;
+
+    ck_assert(pthread_create(&thread, NULL, replace_hidden, NULL) == 0);
+    ck_assert_int_eq(notify_box_run(&box, read_by_descriptor), 0);
+    pthread_join(thread, NULL);
+    ck_assert(notify_box_denied(&box, ".bashrc"));
+}
+END_TEST
+
+/* On the host: what is secret is there only while its directory has the hidden name. */
+static void *
+move_to_and_fro(void *data)
+{
+    char shown[128], hidden[128], file[160];
+    FILE *secret;
+
+    snprintf(shown, sizeof shown, "%s/free/dir", box.workspace);
+    snprintf(hidden, sizeof hidden, "%s/free/hidden", box.workspace);
+    snprintf(file, sizeof file, "%s/f", hidden);
+    while (!atomic_load(&is_over)) {
+        if (rename(shown, hidden) != 0) {
+            continue;
+        }
+        secret = fopen(file, "we");
+        if (secret != NULL) {
+            fputs("secret", secret);
+            fclose(secret);
+        }
+        unlink(file);
+        rename(hidden, shown);
+    }
+    return NULL;
+}
+
+static int
+race_of_directories(struct notify_box *b)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/free/dir/f", b->workspace);
+    for (int i = 0; i < 4 * TRIES; i++) {
+        int directory = i / 8 % 2 == 0 ? AT_FDCWD : open("free/dir", O_RDONLY | O_DIRECTORY);
+
+        EXPECT(openat(directory, directory == AT_FDCWD ? path : "f", O_RDONLY) < 0);
+        close(directory);
+    }
+    return 0;
+}
+
+START_TEST(what_comes_while_a_directory_has_a_hidden_name_is_never_opened)
+{
+    char path[128];
+    pthread_t thread;
+
+    snprintf(path, sizeof path, "%s/free/dir", box.workspace);
+    ck_assert(mkdir(path, 0755) == 0 && chown(path, box.uid, box.gid) == 0);
+    ck_assert(pthread_create(&thread, NULL, move_to_and_fro, NULL) == 0);
+    ck_assert_int_eq(notify_box_run(&box, race_of_directories), 0);
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -193,6 +310,8 @@ make_suite(void)
     tcase_add_test(tcase, reads_are_decided_by_name_however_it_is_spelled);
     tcase_add_test(tcase, a_path_that_changes_in_memory_never_reads_what_is_hidden);
     tcase_add_test(tcase, a_pipe_opened_for_reading_waits_for_its_writer);
+    tcase_add_test(tcase, what_is_hidden_stays_so_when_its_name_is_gone);
+    tcase_add_test(tcase, what_comes_while_a_directory_has_a_hidden_name_is_never_opened);
     suite_add_tcase(suite, tcase);
     return suite;
 }

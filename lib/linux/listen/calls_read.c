@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -142,19 +143,50 @@ check_kind(const struct resolved *resolved, const struct open_request *request)
     return (request->flags & O_CREAT) != 0 && S_ISDIR(mode) ? EISDIR : 0;
 }
 
+/* Whether it lies in no directory and never did. */
+static bool
+is_memory(const struct resolved *resolved)
+{
+    AUTO(closep) int memory = memfd_create("", MFD_CLOEXEC);
+    struct stat stat;
+
+    return memory >= 0 && fstat(memory, &stat) == 0 &&
+           major(stat.st_dev) == resolved->stat.stx_dev_major &&
+           minor(stat.st_dev) == resolved->stat.stx_dev_minor;
+}
+
+/* An object of a process, which has no path: a pipe.  Or it had one: where that would be now is
+ * what is decided about, since nothing says for what the descriptor was opened. */
+static bool
+has_no_path(struct resolved *resolved)
+{
+    char *mark = strrchr(resolved->path, ' ');
+
+    if (resolved->path[0] != '/' || mark == NULL || is_memory(resolved)) {
+        return true;
+    }
+    *mark = '\0'; /* "/a/b (deleted)" */
+    return false;
+}
+
 /* Verdict of a found object; COURSE_BEHALF: open it. */
 static enum course
 decide(struct call *call, struct resolved *resolved, enum call_result *ret_result)
 {
     int r = resolved_path(call, resolved);
 
-    /* Without a path it is an object that the caller has already: a pipe, a deleted file. */
-    if (r == -ENOENT || (r == 0 && plan_is_private(call->boundary->plan, resolved->path))) {
-        return COURSE_BEHALF;
+    if (r == -ENOENT && resolved->is_magic) {
+        if (has_no_path(resolved)) {
+            return COURSE_BEHALF;
+        }
+        r = 0;
     }
     if (r < 0) {
         *ret_result = read_failed(call, resolved, r);
         return COURSE_ANSWERED;
+    }
+    if (plan_is_private(call->boundary->plan, resolved->path)) {
+        return COURSE_BEHALF;
     }
     return course_decide(call, resolved, ABX_ACCESS_READ, "open", NULL, ret_result);
 }
