@@ -266,7 +266,7 @@ detach(void *data)
     seats_free(boundary);
     notify_close(boundary);
     mask_free(boundary->mask);
-    network_free(boundary);
+    own->slow_fd = network_free(boundary);
 }
 
 /* ---- making and unmaking ---- */
@@ -294,6 +294,7 @@ boundary_new(const struct box_setup *setup)
     };
     own->init.pidfd = -1;
     own->control = -1;
+    own->slow_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -339,6 +340,7 @@ boundary_close(struct boundary *boundary)
     launch_end(&own->init);
     cgroup_free(own->cgroup);
     close_fd(own->control);
+    close_fd(own->slow_fd);
     close_fd(boundary->root);
     close_fd(boundary->host_root);
     pthread_cond_destroy(&own->changed);

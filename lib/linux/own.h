@@ -26,6 +26,7 @@ struct owner {
 struct boundary_private {
     struct launched init;
     int control;
+    int slow_fd; /* what network_free left to be closed by a thread that may wait; or -1 */
     struct loop_source *control_source, *init_source;
     void *program; /* for the names of steps */
     size_t program_size;

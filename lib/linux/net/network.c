@@ -85,12 +85,12 @@ network_take_socket(struct boundary *boundary, int fd, struct fail *fail)
     return take_listener(boundary, fd, address_port(&address), fail);
 }
 
-void
+int
 network_free(struct boundary *boundary)
 {
     published_free(boundary->published);
     doors_free(boundary->doors);
-    watch_free(boundary->watch);
     stub_free(boundary->stub);
     sockets_free(boundary->sockets);
+    return watch_free(boundary->watch);
 }

@@ -13,7 +13,8 @@ abx_status network_new(struct boundary *boundary, struct fail *fail);
 abx_status network_watch(struct boundary *boundary, struct fail *fail);
 /* Takes a socket of OP_SOCKET or OP_WATCH.  Loop thread. */
 abx_status network_take_socket(struct boundary *boundary, int fd, struct fail *fail);
-/* Nobody handles calls any more. */
-void network_free(struct boundary *boundary);
+/* Nobody handles calls any more.  Loop thread.  A descriptor, or -1, that the caller closes on a
+ * thread that may wait. */
+int network_free(struct boundary *boundary);
 
 #endif

@@ -181,22 +181,25 @@ watch_new(struct boundary *boundary, int fd, struct fail *fail)
     watch->source = loop_add(boundary->loop, fd, EPOLLIN, on_packets, watch);
     if (watch->source == NULL) {
         fail_set(fail, ABX_ERR_SETUP, errno, "network:watch", "the gateway cannot be watched");
-        watch_free(watch);
+        close_fd(watch_free(watch));
         return NULL;
     }
     return watch;
 }
 
-void
+int
 watch_free(struct watch *watch)
 {
+    int fd;
+
     if (watch == NULL) {
-        return;
+        return -1;
     }
+    fd = watch->fd;
     loop_remove(watch->source);
-    close_fd(watch->fd);
     pthread_mutex_destroy(&watch->lock);
     free(watch);
+    return fd;
 }
 
 void

@@ -11,7 +11,9 @@ struct watch;
 
 /* Takes the packet socket (OP_WATCH).  Loop thread. */
 struct watch *watch_new(struct boundary *boundary, int fd, struct fail *fail);
-void watch_free(struct watch *watch);
+/* Loop thread.  The packet socket, which the caller closes on a thread that may wait: the kernel
+ * makes sure that nobody is looking at it. */
+int watch_free(struct watch *watch);
 /* This socket, now connected, is of that command's process.  Any thread. */
 void watch_saw(struct watch *watch, int socket, uint64_t command, int32_t pid);
 
