@@ -54,7 +54,7 @@ next(struct fail *fail)
     return status == ABX_OK ? ABX_OK : fail_set(fail, status, 2, "fake:fail", "as the test wants");
 }
 
-static void
+static int
 probe(struct capabilities *ret_capabilities)
 {
     *ret_capabilities = (struct capabilities){
@@ -73,6 +73,7 @@ probe(struct capabilities *ret_capabilities)
         .uid = getuid(),
         .gid = getgid(),
     };
+    return 0;
 }
 
 /* A host of directories only. */

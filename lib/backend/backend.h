@@ -91,7 +91,8 @@ struct boundary; /* one open box, the backend's */
 
 struct backend {
     const char *name; /* "linux" */
-    void (*probe)(struct capabilities *ret_capabilities);
+    /* 0, or -errno where something lacks at the moment that it needs to find out. */
+    int (*probe)(struct capabilities *ret_capabilities);
     const struct host_view *host;
     /* Blocks until the boundary stands, or nothing is left of it.  Any thread but the loop's. */
     abx_status (*open)(

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,9 +16,12 @@ struct abx_error {
     struct fail fail;
 };
 
-static abx_error error_without_memory = {
-    .references = 0,
-    .fail = { .status = ABX_ERR_NOMEM, .text = "out of memory" },
+/* For each status one, where there is no memory to say more. */
+static abx_error errors_without_memory[] = {
+#define STATUS(name, number, since, text_, remedy_)                                                \
+    { .fail = { .status = number, .text = text_, .remedy = remedy_ } },
+#include "base/status.def"
+#undef STATUS
 };
 
 abx_status
@@ -27,7 +31,7 @@ fail_set(struct fail *fail, abx_status status, int os_code, const char *step, co
     size_t used;
     va_list arguments;
 
-    fail->status = status;
+    fail->status = os_code == ENOMEM ? ABX_ERR_NOMEM : status;
     fail->os_code = os_code;
     fail->remedy[0] = '\0';
     snprintf(fail->step, sizeof fail->step, "%s", step);
@@ -41,7 +45,7 @@ fail_set(struct fail *fail, abx_status status, int os_code, const char *step, co
         snprintf(fail->text + used, sizeof fail->text - used, ": %s",
                 strerror_r(os_code, buffer, sizeof buffer));
     }
-    return status;
+    return fail->status;
 }
 
 void
@@ -60,6 +64,18 @@ fail_nomem(struct fail *fail)
     return fail_set(fail, ABX_ERR_NOMEM, 0, "", "out of memory");
 }
 
+static abx_error *
+error_without_memory(abx_status status)
+{
+    size_t i = 0;
+
+    while (i < N_ELEMENTS(errors_without_memory) - 1 &&
+            errors_without_memory[i].fail.status != status) {
+        i++;
+    }
+    return &errors_without_memory[i];
+}
+
 abx_status
 fail_out(const struct fail *fail, abx_error **reterr)
 {
@@ -68,9 +84,9 @@ fail_out(const struct fail *fail, abx_error **reterr)
     if (reterr == NULL) {
         return fail->status;
     }
-    error = fail->status == ABX_ERR_NOMEM ? NULL : calloc(1, sizeof *error);
+    error = calloc(1, sizeof *error);
     if (error == NULL) {
-        *reterr = &error_without_memory;
+        *reterr = error_without_memory(fail->status);
         return fail->status;
     }
     atomic_init(&error->references, 1);
@@ -112,7 +128,7 @@ abx_error_get_remedy(abx_error *error)
 abx_error *
 abx_error_ref(abx_error *error)
 {
-    if (error != NULL && error != &error_without_memory) {
+    if (error != NULL && atomic_load(&error->references) != 0) {
         atomic_fetch_add_explicit(&error->references, 1, memory_order_relaxed);
     }
     return error;
@@ -121,7 +137,7 @@ abx_error_ref(abx_error *error)
 void
 abx_error_unref(abx_error *error)
 {
-    if (error != NULL && error != &error_without_memory &&
+    if (error != NULL && atomic_load(&error->references) != 0 &&
             atomic_fetch_sub_explicit(&error->references, 1, memory_order_acq_rel) == 1) {
         free(error);
     }

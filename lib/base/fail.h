@@ -15,15 +15,16 @@ struct fail {
     char remedy[256]; /* what to change, or "" */
 };
 
-/* Fills `fail` and returns `status`, so that a caller can write `return fail_set(...)`.
- * `os_code` is an errno or 0; its text is appended to the message. */
+/* Fills `fail` and returns its status, so that a caller can write `return fail_set(...)`.
+ * `os_code` is an errno or 0; its text is appended to the message.  With ENOMEM the status is
+ * ABX_ERR_NOMEM, whatever failed. */
 abx_status fail_set(struct fail *fail, abx_status status, int os_code, const char *step,
         const char *format, ...) __attribute__((format(printf, 5, 6)));
 void fail_remedy(struct fail *fail, const char *format, ...) __attribute__((format(printf, 2, 3)));
 abx_status fail_nomem(struct fail *fail);
 
 /* The door to the outside: writes *reterr (if wanted) and returns the status.  When there is no
- * memory for the error itself, *reterr is a static error that cannot be freed. */
+ * memory for the error itself, *reterr is a static error of that status. */
 abx_status fail_out(const struct fail *fail, abx_error **reterr);
 
 #endif

@@ -32,4 +32,10 @@ struct host_view {
     int (*find_git)(void *data, const char *path, uint32_t most, struct vec *paths);
 };
 
+static inline int
+host_trouble(const struct host_view *host)
+{
+    return host->trouble == NULL ? 0 : host->trouble(host->data);
+}
+
 #endif

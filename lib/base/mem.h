@@ -3,6 +3,7 @@
 #ifndef ABX_BASE_MEM_H
 #define ABX_BASE_MEM_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +23,14 @@ void closep(const int *fd);
 
 /* Closes and keeps errno; -1 is nothing. */
 void close_fd(int fd);
+
+/* Whether an errno means that memory, descriptors or processes are lacking at the moment. */
+static inline bool
+error_passes(int error)
+{
+    return error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN ||
+           error == EINTR || error == ENOBUFS;
+}
 
 static inline void *
 steal_pointer(void *pointer)

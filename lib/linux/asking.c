@@ -79,7 +79,7 @@ asking_message(struct boundary *boundary, struct control_message *message)
     }
     if (waiter != NULL) {
         waiter->fd = steal_fd(&message->fds[0]);
-        wake(waiter, message->wire.value);
+        wake(waiter, message->is_cut ? EMFILE : message->wire.value);
     }
     pthread_mutex_unlock(&own->lock);
 }

@@ -147,10 +147,26 @@ take_socket(struct boundary *boundary, struct control_message *message)
     }
 }
 
+/* What the box is served by, or its root, did not arrive. */
+static void
+cut(struct boundary *boundary)
+{
+    struct fail fail = { 0 };
+
+    fail_set(&fail, ABX_ERR_SETUP, EMFILE, "receive:box", "no descriptor is left for the box");
+    open_failed(boundary, &fail);
+}
+
 static void
 take_message(struct boundary *boundary, struct control_message *message)
 {
-    switch (message->wire.kind) {
+    const uint32_t kind = message->wire.kind;
+
+    if (message->is_cut && (kind == WIRE_FUSE || kind == WIRE_SOCKET || kind == WIRE_READY)) {
+        cut(boundary);
+        return;
+    }
+    switch (kind) {
     case WIRE_FUSE:
         take_fuse(boundary, message);
         break;
@@ -246,8 +262,7 @@ attach(void *data)
     own->control_source = loop_add(boundary->loop, own->control, EPOLLIN, on_control, boundary);
     own->init_source = loop_add(boundary->loop, own->init.pidfd, EPOLLIN, on_init_ended, boundary);
     if (own->control_source == NULL || own->init_source == NULL) {
-        fail_set(&fail, errno == ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_SETUP, errno, "loop:add",
-                "the box cannot be watched");
+        fail_set(&fail, ABX_ERR_SETUP, errno, "loop:add", "the box cannot be watched");
         open_failed(boundary, &fail);
     } else if (network_watch(boundary, &fail) < 0) {
         open_failed(boundary, &fail);

@@ -119,7 +119,7 @@ make_in(int parent, uint64_t memory, uint64_t processes, int *ret_error)
     return cgroup;
 }
 
-static bool
+static int
 read_own(char *buffer, size_t room)
 {
     char text[4096];
@@ -127,10 +127,24 @@ read_own(char *buffer, size_t room)
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 
     if (n < 0) {
-        return false;
+        return -errno;
     }
     text[n] = '\0';
-    return cgroup_own(text, buffer, room);
+    return cgroup_own(text, buffer, room) ? 0 : -EOPNOTSUPP;
+}
+
+/* A group of the host's own, or above it; *ret_error tells why it is none. */
+static int
+open_parent(const char *path, int *ret_error)
+{
+    AUTO(closep) int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    /* Only a real group has this file, so a missing mount or the way above the root is seen. */
+    if (parent < 0 || faccessat(parent, "cgroup.procs", F_OK, 0) < 0) {
+        *ret_error = -errno;
+        return -1;
+    }
+    return steal_fd(&parent);
 }
 
 struct cgroup *
@@ -138,31 +152,27 @@ cgroup_new(const char *root, uint64_t memory, uint64_t processes, int *ret_error
 {
     char own[PATH_MAX / 2], path[PATH_MAX];
 
-    *ret_error = -EOPNOTSUPP;
-    if (!read_own(own, sizeof own)) {
-        return NULL;
-    }
-    for (int up = 0; up < 2; up++) {
-        struct cgroup *cgroup;
+    int error = read_own(own, sizeof own);
+    const bool has_own = error == 0;
+
+    for (int up = 0; has_own && !error_passes(-error) && up < 2; up++) {
+        struct cgroup *cgroup = NULL;
         int parent;
 
         snprintf(path, sizeof path, "%s%s%s", root, own, up == 0 ? "" : "/..");
-        parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        /* Only a real group has this file, so a missing mount or the way above the root is seen. */
-        if (parent < 0 || faccessat(parent, "cgroup.procs", F_OK, 0) < 0) {
-            close_fd(parent);
-            continue;
+        parent = open_parent(path, &error);
+        if (parent >= 0) {
+            cgroup = make_in(parent, memory, processes, &error);
         }
-        cgroup = make_in(parent, memory, processes, ret_error);
-        if (cgroup != NULL || *ret_error == -ENOMEM) {
+        if (cgroup != NULL) {
             return cgroup;
         }
     }
-    *ret_error = -EOPNOTSUPP;
+    *ret_error = error_passes(-error) ? error : -EOPNOTSUPP;
     return NULL;
 }
 
-bool
+int
 cgroup_delegated(const char *root)
 {
     int error = 0;
@@ -170,7 +180,7 @@ cgroup_delegated(const char *root)
     struct cgroup *cgroup = cgroup_new(root, UINT64_C(1) << 50, 1u << 20, &error);
 
     cgroup_free(cgroup);
-    return cgroup != NULL;
+    return cgroup != NULL ? 1 : error == -EOPNOTSUPP ? 0 : error;
 }
 
 int

@@ -18,8 +18,9 @@ bool cgroup_own(const char *text, char *buffer, size_t room);
  * -errno in *ret_error: -EOPNOTSUPP if no part of the tree was delegated with the controllers
  * needed. */
 struct cgroup *cgroup_new(const char *root, uint64_t memory, uint64_t processes, int *ret_error);
-/* Whether cgroup_new would work, tried. */
-bool cgroup_delegated(const char *root);
+/* Whether cgroup_new would work, tried: 1 or 0, or -errno where something lacks that may be there
+ * the next time. */
+int cgroup_delegated(const char *root);
 /* 0 or -errno. */
 int cgroup_add(struct cgroup *cgroup, int32_t pid);
 /* Every process in it, at once; where the kernel has no cgroup.kill (before 5.14) nothing. */

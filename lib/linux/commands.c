@@ -46,7 +46,7 @@ spawn_failed(const struct command *command, uint32_t step, int error, struct fai
         if (error == ESRCH && step == 0) {
             return fail_set(fail, ABX_ERR_STATE, 0, "spawn:box", "the box has ended");
         }
-        return fail_set(fail, error == ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_EXEC, error,
+        return fail_set(fail, ABX_ERR_EXEC, error,
                 step < N_ELEMENTS(names) && names[step] != NULL ? names[step] : "spawn:unknown",
                 "the command cannot be started");
     }
@@ -167,9 +167,8 @@ boundary_spawn(
 
     block = control_command(command, &size);
     if (block == NULL) {
-        return errno == ENOMEM ? fail_nomem(fail)
-                               : fail_set(fail, errno == EINVAL ? ABX_ERR_INVALID : ABX_ERR_EXEC,
-                                         errno, "spawn:block", "arguments and environment");
+        return fail_set(fail, errno == EINVAL ? ABX_ERR_INVALID : ABX_ERR_EXEC, errno,
+                "spawn:block", "arguments and environment");
     }
     r = take_seat(boundary, command, block, size, &pty, &step);
     if (r < 0) {

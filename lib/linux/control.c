@@ -150,8 +150,11 @@ control_receive(int socket, struct control_message *message)
         control_done(message);
         return 0;
     }
-    if (!fits || n < (ssize_t)WIRE_MESSAGE_BASE ||
-            (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    message->is_cut = (header.msg_flags & MSG_CTRUNC) != 0;
+    if (message->is_cut) {
+        control_done(message);
+    }
+    if (!fits || n < (ssize_t)WIRE_MESSAGE_BASE || (header.msg_flags & MSG_TRUNC) != 0) {
         control_done(message);
         return -EBADMSG;
     }

@@ -14,6 +14,7 @@
 struct control_message {
     struct wire_message wire;
     int fds[CONTROL_FDS]; /* owned; -1: none */
+    bool is_cut; /* the host had no descriptor free for those of the message: there is none */
 };
 
 /* A pair of connected sockets, both close-on-exec and above the descriptors that init uses. The

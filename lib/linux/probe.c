@@ -36,17 +36,28 @@
 /* Written by the child, read after it is gone. */
 struct trial {
     bool mounts, proc, fuse, notify, killable, sync_wake;
+    int error; /* what could not be tried, since something lacks at the moment; else 0 */
 };
 
 /* ---- in the child: system calls only ---- */
 
 IN_CHILD static bool
-can_mount(const char *type)
+worked(struct trial *trial, bool is_good)
+{
+    if (!is_good && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR)) {
+        trial->error = errno;
+    }
+    return is_good;
+}
+
+IN_CHILD static bool
+can_mount(struct trial *trial, const char *type)
 {
     int context = fsopen(type, FSOPEN_CLOEXEC);
 
-    return context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0 &&
-           fsmount(context, FSMOUNT_CLOEXEC, 0) >= 0;
+    return worked(trial, context >= 0 &&
+                                 fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0 &&
+                                 fsmount(context, FSMOUNT_CLOEXEC, 0) >= 0);
 }
 
 IN_CHILD static int
@@ -69,11 +80,11 @@ try_notify(struct trial *trial)
         return;
     }
     listener = listen_to_nothing(SECCOMP_WAIT_KILLABLE);
-    trial->killable = listener >= 0;
+    trial->killable = worked(trial, listener >= 0);
     if (listener < 0) {
         listener = listen_to_nothing(0);
     }
-    trial->notify = listener >= 0;
+    trial->notify = worked(trial, listener >= 0);
     trial->sync_wake =
             trial->notify && ioctl(listener, SECCOMP_SET_FLAGS, SECCOMP_SYNC_WAKE_UP) == 0;
 }
@@ -83,9 +94,9 @@ run_trial(void *data)
 {
     struct trial *trial = data;
 
-    trial->mounts = can_mount("tmpfs");
-    trial->proc = can_mount("proc");
-    trial->fuse = fsopen("fuse", FSOPEN_CLOEXEC) >= 0;
+    trial->mounts = can_mount(trial, "tmpfs");
+    trial->proc = can_mount(trial, "proc");
+    trial->fuse = worked(trial, fsopen("fuse", FSOPEN_CLOEXEC) >= 0);
     try_notify(trial);
     syscall(SYS_exit, 0);
     return 0;
@@ -93,17 +104,34 @@ run_trial(void *data)
 
 /* ---- in the host ---- */
 
+/* What was found, and why it may be less than there is. */
+struct search {
+    struct capabilities found;
+    int error; /* of the kind that passes, or 0 */
+};
+
 static bool
-try_once(int flags, struct trial *trial)
+found(struct search *search, bool is_there)
+{
+    if (!is_there && error_passes(errno)) {
+        search->error = errno;
+    }
+    return is_there;
+}
+
+static bool
+try_once(struct search *search, int flags, struct trial *trial)
 {
     struct launched launched = { .pidfd = -1 };
 
     *trial = (struct trial){ 0 };
-    if (launch_child(run_trial, trial, flags, &launched) < 0) {
+    errno = -launch_child(run_trial, trial, flags, &launched);
+    if (!found(search, errno == 0)) {
         return false;
     }
     launch_end(&launched);
-    return true;
+    errno = trial->error;
+    return found(search, errno == 0);
 }
 
 static bool
@@ -126,13 +154,23 @@ makes_executable_memory(void)
 }
 
 static bool
-is_nested(void)
+is_nested(struct search *search)
 {
     uint64_t seccomp = 0;
     uint64_t no_new_privs = 0;
 
-    return (proc_status(getpid(), "Seccomp", 10, &seccomp) && seccomp == 2) ||
-           (proc_status(getpid(), "NoNewPrivs", 10, &no_new_privs) && no_new_privs == 1);
+    return (found(search, proc_status(getpid(), "Seccomp", 10, &seccomp)) && seccomp == 2) ||
+           (found(search, proc_status(getpid(), "NoNewPrivs", 10, &no_new_privs)) &&
+                   no_new_privs == 1);
+}
+
+static bool
+delegates(void)
+{
+    int r = cgroup_delegated(CGROUP_ROOT);
+
+    errno = r < 0 ? -r : 0;
+    return r > 0;
 }
 
 /* By the version: what there is to try would, before it, change the pid_max of the whole machine.
@@ -148,31 +186,42 @@ has_own_pid_max(void)
 }
 
 static void
-find(struct capabilities *found)
+find_namespaces(struct search *search)
 {
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+    struct capabilities *has = &search->found;
     struct trial trial;
 
-    *found = (struct capabilities){ .uid = geteuid(), .gid = getegid() };
-    found->net_namespace = try_once(TRIAL_NAMESPACES | CLONE_NEWNET, &trial);
-    if (found->net_namespace || try_once(TRIAL_NAMESPACES, &trial)) {
-        found->user_namespace = trial.mounts;
-        found->mount_namespace = trial.mounts;
-        found->pid_namespace = trial.mounts;
-        found->net_namespace = found->net_namespace && trial.mounts;
-        found->fresh_proc = trial.mounts && trial.proc;
-        found->fuse = trial.mounts && trial.fuse && opens_fuse();
+    has->net_namespace = try_once(search, TRIAL_NAMESPACES | CLONE_NEWNET, &trial);
+    if (has->net_namespace || try_once(search, TRIAL_NAMESPACES, &trial)) {
+        has->user_namespace = trial.mounts;
+        has->mount_namespace = trial.mounts;
+        has->pid_namespace = trial.mounts;
+        has->net_namespace = has->net_namespace && trial.mounts;
+        has->fresh_proc = trial.mounts && trial.proc;
+        has->fuse = trial.mounts && trial.fuse && found(search, opens_fuse());
     } else {
-        try_once(0, &trial);
+        try_once(search, 0, &trial);
     }
-    found->own_pid_max = found->fresh_proc && has_own_pid_max();
-    found->seccomp_notify = trial.notify;
-    found->seccomp_killable = trial.killable;
-    found->seccomp_sync_wake = trial.sync_wake;
-    found->landlock_abi = abi > 0 ? (uint32_t)abi : 0;
-    found->nested = is_nested();
-    found->memfd_exec = makes_executable_memory();
-    found->cgroup = cgroup_delegated(CGROUP_ROOT);
+    has->seccomp_notify = trial.notify;
+    has->seccomp_killable = trial.killable;
+    has->seccomp_sync_wake = trial.sync_wake;
+}
+
+static struct search
+find(void)
+{
+    const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+    struct search search = { .found = { .uid = geteuid(), .gid = getegid() } };
+    struct capabilities *has = &search.found;
+
+    find_namespaces(&search);
+    has->own_pid_max = has->fresh_proc && has_own_pid_max();
+    has->landlock_abi = abi > 0 ? (uint32_t)abi : 0;
+    has->nested = is_nested(&search);
+    has->memfd_exec = found(&search, makes_executable_memory());
+    has->cgroup = found(&search, delegates());
+    has->rung = has->memfd_exec ? host_rung(has) : RUNG_NONE;
+    return search;
 }
 
 enum rung
@@ -262,24 +311,25 @@ lower_for_tests(struct capabilities *found)
     }
 }
 
-/* What lacks nothing is kept; what lacks something is tried again for the next context, since a
- * passing want of descriptors or processes looks the same. */
+/* What lacks nothing is kept; what lacks something is tried again for the next context. */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capabilities kept;
 
-void
+int
 host_probe(struct capabilities *ret_capabilities)
 {
-    struct capabilities found;
+    struct search search = { 0 };
 
     pthread_mutex_lock(&kept_lock);
     if (kept.rung != RUNG_A || kept.uid != geteuid() || kept.gid != getegid()) {
-        find(&kept);
-        kept.rung = kept.memfd_exec ? host_rung(&kept) : RUNG_NONE;
+        search = find();
+        if (search.error == 0) {
+            kept = search.found;
+        }
     }
-    found = kept;
+    *ret_capabilities = kept;
     pthread_mutex_unlock(&kept_lock);
-    lower_for_tests(&found);
-    found.rung = host_rung(&found);
-    *ret_capabilities = found;
+    lower_for_tests(ret_capabilities);
+    ret_capabilities->rung = host_rung(ret_capabilities);
+    return -search.error;
 }

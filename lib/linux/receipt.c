@@ -101,7 +101,8 @@ limits(struct str *out, const struct boundary *boundary)
     if (unlimited) {
         str_add(&detail, "; the number of processes is not limited on this kernel");
     }
-    layer(out, "limits", unlimited ? "partly" : "on", detail.data == NULL ? "" : detail.data);
+    layer(out, "limits", unlimited ? "partly" : "on", detail.failed ? "" : detail.data);
+    out->failed = out->failed || detail.failed;
     str_done(&detail);
 }
 
@@ -116,7 +117,8 @@ boundary_receipt(struct boundary *boundary)
     namespaces(&out, has);
     network(&out, boundary->plan);
     str_printf(&detail, "ABI %" PRIu32, has->landlock_abi);
-    layer(&out, "landlock", on(has->landlock_abi > 0), detail.data == NULL ? "" : detail.data);
+    layer(&out, "landlock", on(has->landlock_abi > 0), detail.failed ? "" : detail.data);
+    out.failed = out.failed || detail.failed;
     str_done(&detail);
     layer(&out, "seccomp", "on", "foreign ABIs are killed; refused calls are in the documentation");
     broker(&out, boundary);

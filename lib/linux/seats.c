@@ -377,7 +377,7 @@ seat_came(struct boundary *boundary, struct control_message *message)
         seat->state = SEAT_READY;
         pthread_cond_signal(&seat->cond);
     } else {
-        fail(seat, ENOMEM, START_LISTENER); /* freed with its listener */
+        fail(seat, message->is_cut ? EMFILE : ENOMEM, START_LISTENER); /* freed with its listener */
     }
     pthread_mutex_unlock(&own->lock);
     if (!taken) {

@@ -93,18 +93,11 @@ delist(abx_box *box)
     pthread_mutex_unlock(&box->context->lock);
 }
 
-/* Errno of what could not be looked at since the last time; forgets it. */
-static int
-trouble(const struct host_view *host)
-{
-    return host->trouble == NULL ? 0 : host->trouble(host->data);
-}
-
 static abx_status
 build(abx_box *box, struct fail *fail)
 {
     const struct backend *backend = box->context->backend;
-    int error = trouble(backend->host); /* an older one is nothing to this box */
+    int error = host_trouble(backend->host); /* an older one is nothing to this box */
     struct box_setup setup = {
         .plan = &box->plan,
         .loop = box->context->loop,
@@ -129,11 +122,10 @@ build(abx_box *box, struct fail *fail)
         setup.gateway = box->egress == NULL ? NULL : egress_gateway(box->egress);
         r = backend->open(&setup, &box->boundary, fail);
     }
-    error = trouble(backend->host);
-    if (r == ABX_OK && error != 0) {
-        r = error == ENOMEM ? fail_nomem(fail)
-                            : fail_set(fail, ABX_ERR_SETUP, error, "look:host",
-                                      "a part of the host's file system could not be looked at");
+    error = host_trouble(backend->host);
+    if (error != 0) { /* what else failed came of it */
+        r = fail_set(fail, ABX_ERR_SETUP, error, "look:host",
+                "a part of the host's file system could not be looked at");
     }
     return r;
 }

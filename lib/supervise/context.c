@@ -109,7 +109,11 @@ start_locked(abx_context *context, struct fail *fail)
     int error;
 
     if (!context->probed) {
-        context->backend->probe(&context->capabilities);
+        error = -context->backend->probe(&context->capabilities);
+        if (error != 0) {
+            return fail_set(fail, ABX_ERR_SETUP, error, "start:probe",
+                    "what the host can do cannot be found out now");
+        }
         context->probed = true;
     }
     if (context->loop != NULL) {
@@ -117,8 +121,8 @@ start_locked(abx_context *context, struct fail *fail)
     }
     loop = loop_new();
     if (loop == NULL) {
-        return fail_set(fail, errno == ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_SETUP, errno, "start:loop",
-                "the supervisor has no event loop");
+        return fail_set(
+                fail, ABX_ERR_SETUP, errno, "start:loop", "the supervisor has no event loop");
     }
     error = start_thread(&context->thread, loop);
     if (error != 0) {

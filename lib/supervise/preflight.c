@@ -81,14 +81,18 @@ preflight(const struct backend *backend, abx_policy *policy, abx_report **ret_re
     AUTO(report_unrefp) abx_report *report = report_new();
     struct capabilities can = { 0 };
     abx_status r;
+    int error;
     bool ok;
 
     if (report == NULL) {
         return fail_nomem(fail);
     }
     r = context_new(backend, NULL, QUEUE_EVENTS_DEFAULT, &context, fail);
+    if (r == ABX_OK && (error = -backend->probe(&can)) != 0) {
+        r = fail_set(fail, ABX_ERR_IO, error, "start:probe",
+                "what the host can do cannot be found out now");
+    }
     if (r == ABX_OK) {
-        backend->probe(&can);
         ok = add_features(report, &can) &&
              report_add(report, "rung", rung_name(can.rung), rung_detail(can.rung), "") &&
              add_box(report, context, policy);

@@ -23,6 +23,7 @@ add_links(struct str *out, abx_box *box)
     struct fail fail = { 0 };
     const char *comma = "";
 
+    host_trouble(host); /* an older one is nothing to the receipt */
     out->failed = out->failed || policy_anchors(box->policy, &paths, &fail) < 0;
     for (size_t i = 0; i < paths.count; i++) {
         const char *path = *vec_at(&paths, const char *, i);
@@ -38,6 +39,7 @@ add_links(struct str *out, abx_box *box)
         }
     }
     vec_done(&paths);
+    out->failed = out->failed || host_trouble(host) != 0;
 }
 
 /* What this host or this policy makes weaker than the strongest boundary, and what follows. */

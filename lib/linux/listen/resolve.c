@@ -28,6 +28,7 @@ resolved_init(struct resolved *resolved)
 {
     resolved->parent = resolved->object = -1;
     resolved->parent_mount = resolved->object_mount = 0;
+    resolved->stat.stx_mode = 0; /* of nothing */
     resolved->has_path = resolved->needs_directory = resolved->is_magic = false;
     resolved->path[0] = resolved->asked[0] = resolved->name[0] = '\0';
 }

@@ -16,7 +16,7 @@ struct resolved {
     char name[NAME_MAX + 1]; /* last component as looked up in parent */
     int parent; /* O_PATH of the directory that holds the name, in the box; -1: not needed */
     int object; /* O_PATH of what stands there, or -1 */
-    struct statx stat; /* of the object */
+    struct statx stat; /* of the object; without one stx_mode is 0 */
     uint64_t parent_mount, object_mount; /* which mounts they are on, of all that ever were; or 0 */
     bool has_path;
     bool is_magic; /* found as a descriptor of a process: parent and name are in its /proc/PID/fd */
