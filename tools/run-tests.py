@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs every test, as root and as an ordinary user where it can, and counts.
 
-  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, attacks, install, demo (default: all)
+  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, attacks, clients, install, demo (default: all)
 
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
 `N passed, N failed, N skipped`.
@@ -154,6 +154,18 @@ def attacks():
     outside("attacks", "run.py")
 
 
+def clients():
+    if os.geteuid() != 0:
+        say("     clients: needs root for its throw-away namespaces; not run")
+        return
+    made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-made.", dir="/var/tmp"))
+    made.chmod(0o755)
+    for who, _ in people():
+        result, output = run([sys.executable, str(ROOT / "tests/clients/run.py"), "--tool", str(tool()), "--user", who, "--made", str(made / "made")], 1800)
+        count(f"clients ({who})", result, output)
+    shutil.rmtree(made, ignore_errors=True)
+
+
 def install():
     result, output = run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300)
     count("install and use from outside", result, output)
@@ -179,7 +191,7 @@ def readable_copy():
 
 
 def main():
-    stages = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "install": install, "demo": demo}
+    stages = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "demo": demo}
     chosen = sys.argv[1:] or list(stages)
     copy = readable_copy()
     if copy:

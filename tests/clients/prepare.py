@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes what the world's servers and clients need: certificates of a test root, keys, a database, built programs.
+Runs as root outside of the world (package registries are reached here and nowhere else)."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+NAMES = "allowed.test,git.allowed.test,ws.allowed.test,grpc.allowed.test,db.allowed.test,denied.test,asked.test,sub.allowed.test"
+HOSTS = """127.0.0.1 localhost
+::1 localhost
+45.45.45.10 allowed.test sub.allowed.test git.allowed.test ws.allowed.test grpc.allowed.test db.allowed.test
+45.45.45.20 denied.test denied.allowed.test
+45.45.45.30 asked.test
+10.9.9.9 private.allowed.test
+169.254.169.254 metadata.allowed.test
+"""
+
+
+def run(*words, **more):
+    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL, **more)
+
+
+def certificates(folder):
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=Test Root",
+        "-keyout", folder / "root.key", "-out", folder / "root.pem", "-addext", "keyUsage=critical,keyCertSign", stderr=subprocess.DEVNULL)
+    run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=allowed.test",
+        "-keyout", folder / "server.key", "-out", folder / "server.csr", stderr=subprocess.DEVNULL)
+    (folder / "server.ext").write_text("subjectAltName=" + ",".join("DNS:" + name for name in NAMES.split(",")) + "\n")
+    run("openssl", "x509", "-req", "-in", folder / "server.csr", "-CA", folder / "root.pem", "-CAkey", folder / "root.key", "-CAcreateserial",
+        "-days", "2", "-extfile", folder / "server.ext", "-out", folder / "server.pem", stderr=subprocess.DEVNULL)
+    run("keytool", "-importcert", "-noprompt", "-alias", "root", "-file", folder / "root.pem", "-keystore", folder / "root.p12",
+        "-storetype", "PKCS12", "-storepass", "changeit", stderr=subprocess.DEVNULL)
+
+
+def ssh(folder):
+    for name in ("host_key", "user_key"):
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name)
+    shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
+    (folder / "known_hosts").write_text("allowed.test,git.allowed.test " + (folder / "host_key.pub").read_text())
+    (folder / "sshd_config").write_text(f"""ListenAddress 45.45.45.10:22
+ListenAddress 45.45.45.20:22
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+StrictModes no
+PermitRootLogin yes
+UsePAM no
+PidFile none
+""")
+
+
+def database(folder):
+    home = folder / "postgres"
+    home.mkdir()
+    shutil.chown(home, "postgres")
+    bin_folder = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+    as_owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    run(*as_owner, bin_folder / "initdb", "-D", home / "data", "-A", "trust", "-U", "test", "--no-sync", stderr=subprocess.DEVNULL, cwd="/")
+    with open(home / "data/pg_hba.conf", "a") as rules:
+        rules.write("host all all 45.45.45.0/24 trust\n")
+    start = home / "start"
+    start.write_text(f"""#!/bin/sh
+cd / && exec {bin_folder}/pg_ctl -D {home}/data -l {home}/log -w -o "-h 45.45.45.10,45.45.45.20 -k {home} -F" start >/dev/null
+""")
+    start.chmod(0o755)
+
+
+def programs(folder):
+    out = folder / "programs"
+    shutil.copytree(HERE / "programs", out)
+    environment = dict(os.environ, CGO_ENABLED="0", GOFLAGS="-mod=mod", GO111MODULE="off", GOCACHE=str(folder / "gocache"))
+    run("go", "build", "-o", out / "fetch-go", out / "fetch.go", env=environment)
+    run("javac", "-d", out, out / "Fetch.java")
+    run("cargo", "build", "-q", "--release", "--manifest-path", out / "rust/Cargo.toml",
+        env=dict(os.environ, RUSTFLAGS="-C target-feature=+crt-static", CARGO_TARGET_DIR=str(folder / "cargo")), stderr=subprocess.DEVNULL)
+    shutil.copy(folder / "cargo/release/fetch", out / "fetch-rust")
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", out, "ws@8", env=dict(os.environ, npm_config_cache=str(folder / "npm")))
+    run("/usr/bin/python3", "-m", "venv", "--system-site-packages", out / "venv")
+    run(out / "venv/bin/pip", "install", "-q", "--disable-pip-version-check", "--no-cache-dir", "requests", "httpx")
+
+
+def prepare(folder):
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    (folder / "hosts").write_text(HOSTS)
+    certificates(folder)
+    ssh(folder)
+    database(folder)
+    programs(folder)
+    for cache in ("gocache", "cargo", "npm"):
+        shutil.rmtree(folder / cache, ignore_errors=True)
+    subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
+    (folder / "postgres/data").chmod(0o700)
+    (folder / "host_key").chmod(0o600)
