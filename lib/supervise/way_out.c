@@ -21,6 +21,36 @@ start_locked(abx_context *context, struct fail *fail)
     return context->egress != NULL ? ABX_OK : egress_new(&context->egress, fail);
 }
 
+static bool
+host_has_proxy(void)
+{
+    static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+        "ALL_PROXY", "all_proxy" };
+
+    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
+        const char *value = secure_getenv(names[i]);
+
+        if (value != NULL && value[0] != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* This build dials itself; a policy that sends it through a proxy is refused, not ignored. */
+static abx_status
+check_upstream(const char *upstream, struct fail *fail)
+{
+    if (upstream == NULL || strcmp(upstream, "none") == 0 ||
+            (strcmp(upstream, "environment") == 0 && !host_has_proxy())) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "open:upstream",
+            "/network/upstream: this build does not connect through a proxy");
+    fail_remedy(fail, "leave it out, or set it to \"none\"");
+    return ABX_ERR_UNSUPPORTED;
+}
+
 abx_status
 way_out_open(abx_box *box, struct fail *fail)
 {
@@ -37,6 +67,10 @@ way_out_open(abx_box *box, struct fail *fail)
 
     if (box->plan.network != NETWORK_FILTERED) {
         return ABX_OK;
+    }
+    r = check_upstream(policy_get_settings(box->resolved)->upstream, fail);
+    if (r < 0) {
+        return r;
     }
     pthread_mutex_lock(&context->starting);
     r = start_locked(context, fail);

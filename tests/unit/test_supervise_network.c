@@ -7,6 +7,7 @@
 #include "fake-backend.h"
 #include "unit/main.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -278,6 +279,43 @@ START_TEST(a_request_with_another_method_is_another_one)
 }
 END_TEST
 
+static abx_status
+open_status(const char *upstream)
+{
+    char json[256];
+    abx_policy *policy = NULL;
+    struct fail fail = { 0 };
+    abx_status r;
+
+    snprintf(json, sizeof json,
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"upstream\":\"%s\"}}", upstream);
+    ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
+    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
+    r = box_open(context, policy, &box, &fail);
+    if (r == ABX_OK) {
+        abx_box_unref(box);
+    }
+    abx_context_unref(context);
+    abx_policy_unref(policy);
+    return r;
+}
+
+START_TEST(a_box_that_needs_a_proxy_outside_is_refused)
+{
+    static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+        "ALL_PROXY", "all_proxy" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        unsetenv(names[i]);
+    }
+    ck_assert_int_eq(open_status("http://proxy.test:3128"), ABX_ERR_UNSUPPORTED);
+    ck_assert_int_eq(open_status("none"), ABX_OK);
+    ck_assert_int_eq(open_status("environment"), ABX_OK);
+    setenv("https_proxy", "http://proxy.test:3128", 1);
+    ck_assert_int_eq(open_status("environment"), ABX_ERR_UNSUPPORTED);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -292,6 +330,7 @@ make_suite(void)
     tcase_add_test(tcase, a_grant_of_a_host_is_for_exactly_one_host_and_port);
     tcase_add_test(tcase, what_no_grant_of_a_host_can_be);
     tcase_add_test(tcase, an_answer_about_a_host_has_its_scope);
+    tcase_add_test(tcase, a_box_that_needs_a_proxy_outside_is_refused);
     tcase_add_test(tcase, a_request_with_another_method_is_another_one);
     suite_add_tcase(suite, tcase);
     return suite;
