@@ -9,6 +9,7 @@
 #include "egress/farewell.h"
 #include "egress/http_head.h"
 #include "egress/problem.h"
+#include "egress/reading.h"
 #include "egress/socks.h"
 #include "egress/transparent.h"
 
@@ -245,10 +246,20 @@ deny_head(struct proxy *proxy, const char *bytes, size_t length, int status, con
     say_problem(proxy, &problem);
 }
 
+/* What is no CONNECT is a request like those that follow it on the same connection. */
+static void
+hand_on(struct proxy *proxy)
+{
+    struct egress_box *box = proxy->box;
+    struct errand *asker = steal_ptr(&proxy->asker);
+
+    reading_start(box, asker, "", false, proxy_free(proxy), -1);
+    free(asker);
+}
+
 static void
 read_http(struct proxy *proxy, const char *bytes, size_t length)
 {
-    struct problem problem = { .status = 501, .backend = proxy->box->backend };
     struct http_head head;
     const char *why;
     char host[POLICY_HOST_SIZE];
@@ -260,8 +271,7 @@ read_http(struct proxy *proxy, const char *bytes, size_t length)
     if (r < 0) {
         deny_head(proxy, bytes, length, -r, why);
     } else if (head.form != HTTP_AUTHORITY) {
-        problem.detail = "this build passes on CONNECT only";
-        say_problem(proxy, &problem);
+        hand_on(proxy);
     } else if (head.host.length >= sizeof host || head.framing != HTTP_NO_BODY) {
         deny_head(proxy, bytes, length, 400, "a CONNECT has a host name, and no body");
     } else {

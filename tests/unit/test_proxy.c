@@ -235,6 +235,26 @@ static const struct {
     { "-evil.test", "-evil.test" }, /* no valid name: the broker refuses it by its own rule */
 };
 
+START_TEST(requests_with_a_url_go_where_each_says)
+{
+    int program = connect_proxy(), server;
+    char text[256];
+
+    send_format(program, "GET http://Public.TEST:%u/a HTTP/1.1\r\nHost: public.test:%u\r\n\r\n",
+            port, port);
+    server = accept_one(listener);
+    snprintf(text, sizeof text, "GET /a HTTP/1.1\r\nHost: public.test:%u\r\n\r\n", port);
+    expect_text(server, text);
+    send_text(server, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    expect_text(program, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    broker_says("denied.test", ABX_VERDICT_DENY);
+    send_text(program, "GET http://denied.test/ HTTP/1.1\r\nHost: denied.test\r\n\r\n");
+    expect_text(program, "HTTP/1.1 403 ");
+    close(server);
+    close(program);
+}
+END_TEST
+
 START_TEST(a_name_has_one_spelling)
 {
     int program = connect_proxy();
@@ -442,6 +462,7 @@ make_suite(void)
             http, a_head_that_is_odd_is_refused_with_its_event, 0, (int)N_ELEMENTS(bad_heads));
     tcase_add_loop_test(http, a_name_has_one_spelling, 0, (int)N_ELEMENTS(spellings));
     tcase_add_test(http, a_tls_greeting_through_the_proxy_is_looked_at_too);
+    tcase_add_test(http, requests_with_a_url_go_where_each_says);
     suite_add_tcase(suite, http);
     tcase_add_checked_fixture(socks, set_up, tear_down);
     tcase_add_test(socks, socks5_by_name_all_at_once_or_byte_by_byte);
