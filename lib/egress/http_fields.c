@@ -41,6 +41,7 @@ static const char *const end_to_end_names[] = { "authorization", "content-length
 struct reading {
     struct http_head *head;
     unsigned seen; /* 1 << enum known */
+    size_t n_connection;
     bool has_close, has_keep_alive, has_upgrade;
     struct span host, upgrade;
     const char *why;
@@ -155,6 +156,9 @@ read_connection(struct reading *reading, struct span list)
     struct span element;
 
     while (span_next(&list, &element)) {
+        if (++reading->n_connection > HTTP_CONNECTION_MAX) {
+            return refuse(reading, 400, "Connection names too many fields");
+        }
         if (element.length > 0 && !span_is_token(element)) {
             return refuse(reading, 400, "Connection is no list of names");
         }

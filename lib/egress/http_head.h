@@ -11,6 +11,7 @@
 #define HTTP_HEAD_MAX 65536u
 #define HTTP_TARGET_MAX 16384u
 #define HTTP_FIELDS_MAX 128u
+#define HTTP_CONNECTION_MAX 32u /* names in Connection, all together: each is looked for */
 
 struct http_field {
     struct span name, value; /* value without white space around it */

@@ -310,6 +310,25 @@ START_TEST(what_belongs_to_the_connection_is_known)
 }
 END_TEST
 
+START_TEST(connection_names_only_so_many_fields)
+{
+    for (size_t more = 0; more < 2; more++) {
+        char text[1024];
+        struct http_head head;
+        const char *why;
+        size_t length =
+                (size_t)snprintf(text, sizeof text, "GET / HTTP/1.1\r\n" HOST "Connection: ");
+
+        for (size_t i = 0; i < HTTP_CONNECTION_MAX + more; i++) {
+            length += (size_t)snprintf(text + length, sizeof text - length, "a,");
+        }
+        length += (size_t)snprintf(text + length, sizeof text - length, "\r\n\r\n");
+        ck_assert_int_eq(
+                http_request_parse(text, length, &head, &why), more == 0 ? (int)length : -400);
+    }
+}
+END_TEST
+
 START_TEST(sizes_are_bounded)
 {
     static char text[HTTP_HEAD_MAX + 1024];
@@ -595,6 +614,7 @@ make_suite(void)
     tcase_add_loop_test(heads, a_request_that_is_cut_wants_more, 0, N_ELEMENTS(request_cases));
     tcase_add_test(heads, a_head_says_where_to_and_how);
     tcase_add_test(heads, what_belongs_to_the_connection_is_known);
+    tcase_add_test(heads, connection_names_only_so_many_fields);
     tcase_add_test(heads, sizes_are_bounded);
     tcase_add_loop_test(heads, responses_are_read_or_refused, 0, N_ELEMENTS(response_cases));
     suite_add_tcase(suite, heads);
