@@ -52,6 +52,9 @@ uint64_t boundary_command_of(struct boundary *boundary, int32_t pid);
 /* The command that every process of the box belongs to; 0: there are several, or none.  Loop
  * thread. */
 uint64_t boundary_only_command(struct boundary *boundary);
+/* Whether the process of this number in the box's /proc is no command yet: as little of it may be
+ * read as of init. */
+bool boundary_is_waiting(struct boundary *boundary, int32_t shown_pid);
 void boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command);
 /* /proc/PID/exe of a process, for events; "" if it cannot be read. */
 void boundary_program_of(int32_t pid, char *buffer, size_t room);

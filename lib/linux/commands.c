@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -78,16 +79,19 @@ send_block(int socket, const void *block, size_t size, const int *fds, size_t n_
 }
 
 /* 0: it executes its program, or was killed on the way; SEAT_LOST: it never read its command, or is
- * not what it was; else -errno and *ret_step. */
+ * not what it was; else -errno and *ret_step.  A command that ran before may have stopped it. */
 static int
-await_start(int socket, uint32_t *ret_step)
+await_start(struct boundary *boundary, const struct seat *seat, uint32_t *ret_step)
 {
     int32_t report[2];
     ssize_t n;
 
-    do {
-        n = recv(socket, report, sizeof report, MSG_WAITALL);
-    } while (n < 0 && errno == EINTR);
+    while ((n = recv(seat->socket, report, sizeof report, MSG_WAITALL)) < 0 &&
+            (errno == EINTR || errno == EAGAIN)) {
+        if (errno == EAGAIN) {
+            seats_send_kill(boundary, atomic_load(&seat->owner.command), SIGCONT);
+        }
+    }
     if (n != sizeof report) {
         return n < 0 && errno == ECONNRESET ? SEAT_LOST : 0;
     }
@@ -96,8 +100,8 @@ await_start(int socket, uint32_t *ret_step)
 }
 
 static int
-start(struct seat *seat, const struct command *command, const void *block, size_t size,
-        uint32_t *ret_step)
+start(struct boundary *boundary, struct seat *seat, const struct command *command,
+        const void *block, size_t size, uint32_t *ret_step)
 {
     int r = send_block(seat->socket, block, size, command->stdio, command->pty ? 0 : 3);
 
@@ -105,7 +109,7 @@ start(struct seat *seat, const struct command *command, const void *block, size_
     if (r < 0) {
         return r == -EPIPE || r == -ECONNRESET ? SEAT_LOST : r == -EAGAIN ? -ETIMEDOUT : r;
     }
-    return await_start(seat->socket, ret_step);
+    return await_start(boundary, seat, ret_step);
 }
 
 static int
@@ -121,21 +125,13 @@ take_seat(struct boundary *boundary, const struct command *command, const void *
         if (r < 0) {
             return r;
         }
-        r = start(seat, command, block, size, ret_step);
+        r = start(boundary, seat, command, block, size, ret_step);
         if (r == 0) {
             *ret_pty = steal_fd(&seat->pty);
         }
         seats_release(seat, r == 0);
     }
     return r == SEAT_LOST ? -EIO : r;
-}
-
-/* Whether a seat may wait while commands run: where nothing confines their signals, one could stop
- * or end it. */
-static bool
-may_wait(const struct plan *plan)
-{
-    return plan->capabilities.landlock_abi >= LANDLOCK_SCOPES && plan_has_mounts(plan);
 }
 
 /* A command follows a canary, and who starts a second one will start more. */
@@ -150,7 +146,7 @@ prepare_next(struct boundary *boundary, const struct command *command)
         is_second = own->n_commands++ > 0;
         pthread_mutex_unlock(&own->lock);
     }
-    if (command->canary || (is_second && may_wait(boundary->plan))) {
+    if (command->canary || is_second) {
         seats_prepare(boundary);
     }
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define SEND_SECONDS 10
+#define WORD_MILLISECONDS 200
 
 /* ---- the list: the lock is held ---- */
 static struct seat *
@@ -292,6 +293,21 @@ boundary_only_command(struct boundary *boundary)
     return n == 1 ? only : 0;
 }
 
+bool
+boundary_is_waiting(struct boundary *boundary, int32_t shown_pid)
+{
+    struct boundary_private *own = boundary->own;
+    const struct seat *seat;
+
+    pthread_mutex_lock(&own->lock);
+    seat = own->seats;
+    while (seat != NULL && (seat->state != SEAT_READY || seat->shown_pid != shown_pid)) {
+        seat = seat->next;
+    }
+    pthread_mutex_unlock(&own->lock);
+    return seat != NULL;
+}
+
 /* ---- listeners; loop thread ---- */
 static void
 drop_listener(struct seat *seat)
@@ -330,6 +346,7 @@ static bool
 take(struct seat *seat, struct control_message *message)
 {
     const struct timeval limit = { .tv_sec = SEND_SECONDS };
+    const struct timeval patience = { .tv_usec = WORD_MILLISECONDS * 1000 };
     size_t n = 0;
 
     seat->socket = steal_fd(&message->fds[n++]);
@@ -337,10 +354,13 @@ take(struct seat *seat, struct control_message *message)
         seat->pty = steal_fd(&message->fds[n++]);
     }
     if (seat->socket < 0 || (seat->has_terminal && seat->pty < 0) ||
-            setsockopt(seat->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0) {
+            setsockopt(seat->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
+            setsockopt(seat->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0) {
         return false;
     }
     seat->pid = maker_of(seat->socket);
+    seat->shown_pid =
+            seat->boundary->plan->capabilities.fresh_proc ? message->wire.value : seat->pid;
     if (!seat->boundary->plan->capabilities.seccomp_notify) {
         return true;
     }

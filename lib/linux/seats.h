@@ -31,7 +31,8 @@ struct seat {
 
     /* Constant once READY; socket and pty belong to who claimed it. */
     int32_t pid; /* as the host sees it */
-    int socket; /* the command goes in; its end, or a report, comes out */
+    int32_t shown_pid; /* in the box's /proc */
+    int socket; /* the command goes in; its end, or a report, comes out, or EAGAIN after a while */
     int pty; /* master of the terminal */
 
     struct notify *notify; /* loop thread */

@@ -188,8 +188,9 @@ enum wire_kind {
     WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th
                    OPF_OPTIONAL op failed */
     WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
-    WIRE_SEAT, /* id; fds: the socket for the command; with WIRE_SEAT_PTY the terminal's master; the
-                  seccomp listener, if the filter has one.  Sent by the seat, complete */
+    WIRE_SEAT, /* id; value: pid in the box; fds: the socket for the command; with WIRE_SEAT_PTY the
+                  terminal's master; the seccomp listener, if the filter has one.  Sent by the seat,
+                  complete */
     WIRE_NO_SEAT, /* id; value: errno; step: enum wire_start_step */
     WIRE_EXITED, /* id: seat; value: status as waitid's si_status, mask: si_code; cpu_us, peak */
     WIRE_BOUND, /* id: cookie; value: errno */

@@ -188,6 +188,32 @@ START_TEST(a_command_sees_what_the_plan_says)
 }
 END_TEST
 
+/* The process that waits to become the next command is no command yet.  The second command finds
+ * one, and tries by the broker, which may see everything. */
+START_TEST(a_command_sees_nothing_of_the_process_that_waits_for_the_next)
+{
+    static const char script[] =
+            "while [ -z \"$seat\" ]; do for p in /proc/[2-9] /proc/[1-9][0-9]* ; do grep -qs "
+            "'^Seccomp:.2' $p/status && grep -qs '^Name:.memfd:agentbox' $p/status && seat=$p; "
+            "done; done; sleep 0.3; cd $seat; cat mem environ maps exe fd/0 fd/3 2>&1 >/dev/null | "
+            "sed 's/.*: //' | sort | uniq -c | tr -d ' '";
+    struct policy_box box;
+    AUTO(freep) char *output = NULL;
+    int code;
+
+    make_workspace(WORKSPACE);
+    ck_assert(policy_box_open(&box,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [\"/\"], \"deny\": "
+            "[\"**/.env\"]}}}",
+            workspace));
+    free(policy_box_run(&box, workspace, "true", &code));
+    output = policy_box_run(&box, workspace, script, &code);
+    policy_box_close(&box);
+    remove_workspace();
+    ck_assert_str_eq(output, "6Permissiondenied\n");
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -196,6 +222,7 @@ make_suite(void)
 
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(tcase, a_command_sees_what_the_plan_says, 0, N_ELEMENTS(cases));
+    tcase_add_test(tcase, a_command_sees_nothing_of_the_process_that_waits_for_the_next);
     suite_add_tcase(suite, tcase);
     return suite;
 }

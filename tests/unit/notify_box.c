@@ -94,6 +94,12 @@ boundary_make_socket(struct boundary *boundary, uint32_t how, int32_t value)
     return -ENOSYS;
 }
 
+bool
+boundary_is_waiting(struct boundary *boundary, int32_t shown_pid)
+{
+    return false;
+}
+
 uint64_t
 boundary_only_command(struct boundary *boundary)
 {

@@ -180,7 +180,9 @@ static void
 announce(const struct seat *seat, int fds[SEAT_FDS], int n_fds)
 {
     const struct init *init = seat->init;
-    const struct wire_message message = { .kind = WIRE_SEAT, .id = seat->id };
+    const struct wire_message message = {
+        .kind = WIRE_SEAT, .id = seat->id, .value = (int32_t)SYS(getpid, 0, 0, 0, 0, 0, 0)
+    };
     const bool needs_messenger = (init->header.filter_flags & WIRE_FILTER_SENDMSG) != 0;
     int messenger = -1;
     int pipe = -1;
@@ -204,9 +206,6 @@ announce(const struct seat *seat, int fds[SEAT_FDS], int n_fds)
     if (r < 0) {
         init_exit(127);
     }
-    for (int i = 0; i < n_fds; i++) {
-        sys_close(fds[i]);
-    }
 }
 
 /* ---- its life ---- */
@@ -229,15 +228,23 @@ prepare(struct seat *seat)
     set_limits(seat);
     drop_rights(seat);
     announce(seat, fds, n_fds);
-    seat->socket = sockets[0];
+    seat->socket = WIRE_CONTROL_FD; /* nothing that is init's stays */
+    seat_try(seat, START_STDIO, SYS(dup3, sockets[0], seat->socket, O_CLOEXEC, 0, 0, 0));
+    seat_try(seat, START_STDIO, SYS(close_range, WIRE_CONTROL_FD + 1, ~0u, 0, 0, 0, 0));
 }
 
-/* Whoever has the same uid may set the limits of others; init's are guarded by the filter. */
+/* Whoever has the same uid may set the limits of others, where init's are guarded by the filter,
+ * and send them signals, which wait: all are blocked. */
 static bool
 is_stale(const struct seat *seat)
 {
     struct limit limits[INIT_LIMITS];
+    uint64_t pending = 0;
 
+    seat_try(seat, START_LIMITS, SYS(rt_sigpending, &pending, sizeof pending, 0, 0, 0, 0));
+    if (pending != 0) {
+        return true;
+    }
     read_limits(seat, limits);
     for (int i = 0; i < INIT_LIMITS; i++) {
         if (limits[i].soft != seat->limits[i].soft || limits[i].hard != seat->limits[i].hard) {

@@ -234,10 +234,13 @@ resolve_is_own_process(const struct call *call, const char *path)
     const struct boundary *boundary = call->boundary;
     int32_t pid = strncmp(path, "/proc/", 6) == 0 ? proc_number(path + 6) : 0;
 
-    if (boundary->plan->capabilities.fresh_proc) {
-        return pid > 1;
+    if (pid <= 1 || boundary_is_waiting(call->boundary, pid)) {
+        return false;
     }
-    return pid > 1 && pid != boundary->init_pid && proc_is_below(pid, boundary->init_pid);
+    if (boundary->plan->capabilities.fresh_proc) {
+        return true;
+    }
+    return pid != boundary->init_pid && proc_is_below(pid, boundary->init_pid);
 }
 
 /* Only those of the box: the kernel follows others, and init's, for nobody in the box, but for the
