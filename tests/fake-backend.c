@@ -31,6 +31,7 @@ struct boundary {
 
 static struct boundary *boundary;
 static atomic_size_t open_boundaries;
+static uint32_t slow_close_ms;
 static abx_status next_status;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* answers and commands */
 static struct {
@@ -418,11 +419,19 @@ kill_all(struct boundary *b)
 static void
 close_boundary(struct boundary *b)
 {
+    usleep(slow_close_ms * 1000);
+    slow_close_ms = 0;
     for (size_t i = 0; i < b->n_commands; i++) {
         close_streams(&b->commands[i]);
     }
     open_boundaries--;
     free(b);
+}
+
+void
+fake_slow_close(uint32_t ms)
+{
+    slow_close_ms = ms;
 }
 
 const char *

@@ -36,6 +36,8 @@ int fake_answer_to(uint64_t ticket);
 /* The environment and directory of a command, "NAME=value\n..." */
 const char *fake_environment(uint64_t command);
 const char *fake_cwd(uint64_t command);
+/* Closing takes that long, once. */
+void fake_slow_close(uint32_t ms);
 size_t fake_open_boundaries(void);
 
 #endif

@@ -193,13 +193,19 @@ box_ended(abx_box *box)
     approvals_done(box);
 }
 
+/* No question ends any more, so the backend is told nothing about one while it closes. */
+static void
+stop_asking(void *data)
+{
+    approvals_done(data);
+}
+
 static void
 take_down(void *data)
 {
     abx_box *box = data;
 
     finish_all(box, true);
-    approvals_done(box);
     for (size_t i = 0; i < box->captures.count; i++) {
         capture_free(*vec_at(&box->captures, struct capture *, i));
     }
@@ -238,6 +244,7 @@ box_unref(abx_box *box)
     pthread_mutex_lock(&box->lock);
     box->killed = true;
     pthread_mutex_unlock(&box->lock);
+    loop_call(box->context->loop, stop_asking, box);
     if (box->boundary != NULL) {
         box->context->backend->close(box->boundary);
     }

@@ -453,6 +453,27 @@ START_TEST(no_answer_by_the_deadline_is_a_denial)
 }
 END_TEST
 
+START_TEST(no_deadline_passes_while_the_box_closes)
+{
+    abx_process *process;
+    uint64_t ticket;
+
+    tear_down();
+    open_with("{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+              "\"write\":{\"ask\":[\"/w\"]}},\"approvals\":{\"timeout_ms\":1000}}",
+            100);
+    process = spawn(NULL);
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/w/f", &ticket),
+            ABX_VERDICT_ASK);
+    fake_slow_close(1500);
+    abx_box_unref(box);
+    box = NULL;
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
+    ck_assert_ptr_null(next_event(ABX_EVENT_DENIAL));
+    abx_process_unref(process);
+}
+END_TEST
+
 START_TEST(questions_are_limited_per_minute)
 {
     abx_process *process = spawn(NULL);
@@ -974,6 +995,7 @@ make_suite(void)
     tcase_add_test(tcase, equal_questions_share_a_ticket);
     tcase_add_test(tcase, a_refusal_is_a_denial_with_the_approvers_words);
     tcase_add_test(tcase, no_answer_by_the_deadline_is_a_denial);
+    tcase_add_test(tcase, no_deadline_passes_while_the_box_closes);
     tcase_add_test(tcase, questions_are_limited_per_minute);
     tcase_add_test(tcase, an_interrupted_call_that_comes_back_gets_the_answer);
     tcase_add_test(tcase, a_question_ends_with_its_command);
