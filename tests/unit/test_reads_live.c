@@ -193,16 +193,19 @@ START_TEST(a_pipe_opened_for_reading_waits_for_its_writer)
 }
 END_TEST
 
+/* What stands on the host allocates nothing: the box is forked meanwhile, and the locks of a
+ * sanitizer's allocator do not survive that. */
+
 /* On the host: replaces what is hidden once the box has it in hand. */
 static void *
 replace_hidden(void *data)
 {
-    char from[128], to[128];
+    char from[128], to[128], now[128];
 
     snprintf(from, sizeof from, "%s/other", box.workspace);
     snprintf(to, sizeof to, "%s/.bashrc", box.workspace);
-    notify_box_write(&box, "other", "new");
-    while (!notify_box_has(&box, "free/now", "x")) {
+    snprintf(now, sizeof now, "%s/free/now", box.workspace);
+    while (access(now, F_OK) != 0) {
         usleep(1000);
     }
     rename(from, to);
@@ -238,6 +241,7 @@ START_TEST(what_is_hidden_stays_so_when_its_name_is_gone)
 {
     pthread_t thread;
 
+    notify_box_write(&box, "other", "new");
     ck_assert(pthread_create(&thread, NULL, replace_hidden, NULL) == 0);
     ck_assert_int_eq(notify_box_run(&box, read_by_descriptor), 0);
     pthread_join(thread, NULL);
@@ -250,7 +254,7 @@ static void *
 move_to_and_fro(void *data)
 {
     char shown[128], hidden[128], file[160];
-    FILE *secret;
+    int secret;
 
     snprintf(shown, sizeof shown, "%s/free/dir", box.workspace);
     snprintf(hidden, sizeof hidden, "%s/free/hidden", box.workspace);
@@ -259,10 +263,10 @@ move_to_and_fro(void *data)
         if (rename(shown, hidden) != 0) {
             continue;
         }
-        secret = fopen(file, "we");
-        if (secret != NULL) {
-            fputs("secret", secret);
-            fclose(secret);
+        secret = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (secret >= 0) {
+            (void)!write(secret, "secret", 6);
+            close(secret);
         }
         unlink(file);
         rename(hidden, shown);
