@@ -303,11 +303,8 @@ count_descriptors(void)
 struct egress_setup
 egress_box_setup(void)
 {
-    static const char *const environment[] = { NULL };
 
-    return (struct egress_setup){
-        .policy = policy, .broker = &broker, .environment = environment, .backend = "test"
-    };
+    return (struct egress_setup){ .policy = policy, .broker = &broker, .backend = "test" };
 }
 
 void

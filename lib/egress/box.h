@@ -23,7 +23,6 @@ struct egress_box {
     const struct broker *broker; /* any thread */
     const char *backend;
     struct gateway gateway;
-    struct upstream *upstream; /* NULL: there is none */
     struct trust *trust; /* who is believed outside; NULL: no requests are read */
     struct secrets *secrets;
     struct part *parts;

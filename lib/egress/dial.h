@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Inside lib/egress only: connects outside, to the addresses that a name really has, each checked
- * against the policy just before it is dialled; or through the upstream proxy.  Names are looked up
+ * against the policy just before it is dialled.  Names are looked up
  * by getaddrinfo on threads of their own (nsswitch, VPN and split DNS keep working). */
 #ifndef ABX_EGRESS_DIAL_H
 #define ABX_EGRESS_DIAL_H

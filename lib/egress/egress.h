@@ -18,8 +18,6 @@ void egress_free(struct egress *egress);
 struct egress_setup {
     abx_policy *policy; /* resolved; borrowed until close */
     const struct broker *broker; /* decides and reports; borrowed until close */
-    const char *const *environment; /* the host's proxy variables, NULL-terminated, for
-                                       "upstream": "environment" */
     const char *backend; /* its name, a literal */
     uint64_t decoy_seed; /* of what the decoys of the policy show (base/decoy.h) */
 };

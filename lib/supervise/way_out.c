@@ -54,12 +54,10 @@ check_upstream(const char *upstream, struct fail *fail)
 abx_status
 way_out_open(abx_box *box, struct fail *fail)
 {
-    static const char *const no_environment[] = { NULL };
     abx_context *context = box->context;
     struct egress_setup setup = {
         .policy = box->resolved,
         .broker = &box->broker,
-        .environment = no_environment,
         .backend = context->backend->name,
         .decoy_seed = box->decoy_seed,
     };
