@@ -498,6 +498,7 @@ notify_box_run(struct notify_box *box, int (*fn)(struct notify_box *box))
 {
     int sockets[2], fds[2], status = 0, pidfd;
     struct loop_source *source;
+    pthread_t beside;
     pid_t pid;
 
     ck_assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
@@ -519,7 +520,13 @@ notify_box_run(struct notify_box *box, int (*fn)(struct notify_box *box))
     ck_assert(box->notify != NULL);
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     source = loop_add(box->boundary.loop, pidfd, EPOLLIN, on_child_ended, box->boundary.loop);
+    /* Not before: a process that is cloned beside a thread inherits the locks that it holds. */
+    ck_assert(box->beside == NULL || pthread_create(&beside, NULL, box->beside, box) == 0);
     loop_run(box->boundary.loop);
+    atomic_store(&box->has_ended, true);
+    if (box->beside != NULL) {
+        pthread_join(beside, NULL);
+    }
     loop_remove(source);
     notify_free(box->notify);
     notify_close(&box->boundary);

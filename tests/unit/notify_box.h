@@ -8,6 +8,7 @@
 #include "linux/listen/notify.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #define TOLD_MAX 64
@@ -41,6 +42,9 @@ struct notify_box {
     uint64_t ask_delay_ns; /* 0: at once */
     abx_verdict answer; /* to every question; ABX_VERDICT_ASK: none */
     void (*on_ask)(struct notify_box *box);
+    /* On the host, on a thread of its own from when the process stands; ended with has_ended. */
+    void *(*beside)(void *box);
+    atomic_bool has_ended;
 };
 
 void notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_patterns);

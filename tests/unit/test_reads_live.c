@@ -193,9 +193,6 @@ START_TEST(a_pipe_opened_for_reading_waits_for_its_writer)
 }
 END_TEST
 
-/* What stands on the host allocates nothing: the box is forked meanwhile, and the locks of a
- * sanitizer's allocator do not survive that. */
-
 /* On the host: replaces what is hidden once the box has it in hand. */
 static void *
 replace_hidden(void *data)
@@ -205,7 +202,7 @@ replace_hidden(void *data)
     snprintf(from, sizeof from, "%s/other", box.workspace);
     snprintf(to, sizeof to, "%s/.bashrc", box.workspace);
     snprintf(now, sizeof now, "%s/free/now", box.workspace);
-    while (access(now, F_OK) != 0) {
+    while (access(now, F_OK) != 0 && !atomic_load(&box.has_ended)) {
         usleep(1000);
     }
     rename(from, to);
@@ -239,12 +236,9 @@ read_by_descriptor(struct notify_box *b)
 
 START_TEST(what_is_hidden_stays_so_when_its_name_is_gone)
 {
-    pthread_t thread;
-
     notify_box_write(&box, "other", "new");
-    ck_assert(pthread_create(&thread, NULL, replace_hidden, NULL) == 0);
+    box.beside = replace_hidden;
     ck_assert_int_eq(notify_box_run(&box, read_by_descriptor), 0);
-    pthread_join(thread, NULL);
     ck_assert(notify_box_denied(&box, ".bashrc"));
 }
 END_TEST
@@ -259,7 +253,7 @@ move_to_and_fro(void *data)
     snprintf(shown, sizeof shown, "%s/free/dir", box.workspace);
     snprintf(hidden, sizeof hidden, "%s/free/hidden", box.workspace);
     snprintf(file, sizeof file, "%s/f", hidden);
-    while (!atomic_load(&is_over)) {
+    while (!atomic_load(&box.has_ended)) {
         if (rename(shown, hidden) != 0) {
             continue;
         }
@@ -292,14 +286,11 @@ race_of_directories(struct notify_box *b)
 START_TEST(what_comes_while_a_directory_has_a_hidden_name_is_never_opened)
 {
     char path[128];
-    pthread_t thread;
 
     snprintf(path, sizeof path, "%s/free/dir", box.workspace);
     ck_assert(mkdir(path, 0755) == 0 && chown(path, box.uid, box.gid) == 0);
-    ck_assert(pthread_create(&thread, NULL, move_to_and_fro, NULL) == 0);
+    box.beside = move_to_and_fro;
     ck_assert_int_eq(notify_box_run(&box, race_of_directories), 0);
-    atomic_store(&is_over, true);
-    pthread_join(thread, NULL);
 }
 END_TEST
 
