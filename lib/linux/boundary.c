@@ -279,8 +279,8 @@ detach(void *data)
     loop_remove(own->init_source);
     asking_end(boundary); /* workers may wait for init */
     seats_free(boundary);
+    mask_free(boundary->mask); /* and workers for an answer of the mask, which this thread gives */
     notify_close(boundary);
-    mask_free(boundary->mask);
     own->slow_fd = network_free(boundary);
 }
 

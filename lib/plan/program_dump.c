@@ -64,7 +64,6 @@ dump_field(struct str *out, const char *key, enum field field, uint64_t value, c
         str_printf(out, " %s=%04" PRIo64, key, value);
         return;
     case FIELD_NUMBER:
-    case FIELD_SLOT:
     case FIELD_RESOURCE:
     case FIELD_SOCKET:
     case FIELD_PORT:

@@ -15,7 +15,6 @@ enum field {
     FIELD_NUMBER, /* any value */
     FIELD_ATTRIBUTES, /* MOUNT_ATTR_* that a box may set or clear */
     FIELD_MODE, /* file mode */
-    FIELD_SLOT,
     FIELD_RESOURCE, /* RLIMIT_* */
     FIELD_SOCKET, /* SOCK_STREAM or SOCK_DGRAM */
     FIELD_PORT

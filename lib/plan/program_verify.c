@@ -41,9 +41,6 @@ static const struct op_rule op_rules[] = {
     [OP_FUSE] = { "fuse", MOUNTS, OPF_OPTIONAL, FIELD_NONE, FIELD_TARGET, FIELD_NONE, FIELD_NONE },
     [OP_DEVICE] = { "device", MOUNTS, OPF_OPTIONAL, FIELD_PATH, FIELD_TARGET, FIELD_NONE,
             FIELD_NONE },
-    [OP_OPEN_TREE] = { "open-tree", MOUNTS, OPF_RECURSIVE | OPF_FROM_BOX, FIELD_PATH, FIELD_NONE,
-            FIELD_SLOT, FIELD_NONE },
-    [OP_ATTACH] = { "attach", MOUNTS, 0, FIELD_NONE, FIELD_TARGET, FIELD_SLOT, FIELD_ATTRIBUTES },
     [OP_PIVOT] = { "pivot", STAGE_PIVOT, STAGE_PIVOT, 0, FIELD_NONE, FIELD_ROOT_PATH, FIELD_NONE,
             FIELD_NONE },
     [OP_WRITE] = { "write", STAGE_MOUNTS, STAGE_MOUNTS, OPF_OPTIONAL, FIELD_TEXT, FIELD_TARGET,
@@ -86,7 +83,6 @@ struct reader {
     struct wire_program header;
     uint32_t at; /* operation that is looked at */
     uint8_t stage;
-    uint16_t slots; /* bit set: filled */
     bool has_root, has_pivot, has_gateway, has_drop, has_landlock, has_self, has_ready;
 };
 
@@ -204,8 +200,6 @@ is_field_right(const struct reader *reader, enum field field, uint64_t value)
         return (value & ~(uint64_t)ATTRIBUTES_KNOWN) == 0;
     case FIELD_MODE:
         return value <= 07777;
-    case FIELD_SLOT:
-        return value < WIRE_SLOTS;
     case FIELD_RESOURCE:
         return value < RESOURCES;
     case FIELD_SOCKET:
@@ -221,7 +215,6 @@ static const char *
 verify_order(struct reader *reader, const struct wire_op *op)
 {
     const bool is_root = op->code == OP_ROOT_CLONE || op->code == OP_ROOT_TMPFS;
-    const uint16_t slot = (uint16_t)(1u << (op->x & (WIRE_SLOTS - 1)));
 
     if (reader->has_ready) {
         return "nothing may follow ready";
@@ -230,12 +223,7 @@ verify_order(struct reader *reader, const struct wire_op *op)
         return "the root must be made once, and first";
     }
     reader->has_root |= is_root;
-    if (op->code == OP_OPEN_TREE || op->code == OP_ATTACH) {
-        if (((reader->slots & slot) != 0) == (op->code == OP_OPEN_TREE)) {
-            return "the slot is in use or empty";
-        }
-        reader->slots ^= slot;
-    } else if (op->code == OP_PIVOT) {
+    if (op->code == OP_PIVOT) {
         if (reader->has_pivot || !reader->has_root) {
             return "one root, one pivot";
         }

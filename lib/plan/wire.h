@@ -15,11 +15,8 @@
 #define WIRE_CONTROL_FD 3
 #define WIRE_PROGRAM_MAX (4u << 20)
 #define WIRE_OPS_MAX 65536u
-#define WIRE_SLOTS 16u /* descriptors that operations keep for later ones */
 #define WIRE_COMMAND_MAX (8u << 20)
 #define WIRE_PATH_MAX 4096u
-/* This slot outlives the pivot: its tree is given out by WIRE_READY in place of the root. */
-#define WIRE_SLOT_VIEW (WIRE_SLOTS - 1)
 
 /* ---- program ---- */
 struct wire_program {
@@ -88,9 +85,6 @@ enum wire_code {
     OP_FUSE, /* b: box path: mounts the mask, sends WIRE_FUSE with /dev/fuse's descriptor */
     OP_DEVICE, /* a: host path of a device node, b: box path below a tmpfs: makes a file,
                   binds the node over it */
-    OP_OPEN_TREE, /* a: host path; x: slot: takes a clone before something covers it; flags:
-                     OPF_RECURSIVE, OPF_FROM_BOX (a is a box path) */
-    OP_ATTACH, /* x: slot, b: box path; y: attrs set */
     OP_WRITE, /* a: string content, b: box path, a file of the fresh proc's sys, before a mount
                  makes that read-only; flags: OPF_OPTIONAL */
     /* STAGE_PIVOT */
@@ -185,7 +179,7 @@ enum wire_kind {
     /* init to host */
     WIRE_FUSE = 32, /* fds: /dev/fuse */
     WIRE_SOCKET, /* value: index of the OP_SOCKET or OP_WATCH; fds: socket */
-    WIRE_READY, /* fds: O_PATH of the box's root, or the tree in WIRE_SLOT_VIEW; mask: bit n: n-th
+    WIRE_READY, /* fds: O_PATH of the box's root; mask: bit n: n-th
                    OPF_OPTIONAL op failed */
     WIRE_FAILED, /* step: string offset of the failed op (program), value: errno; box is dead */
     WIRE_SEAT, /* id; value: pid in the box; fds: the socket for the command; with WIRE_SEAT_PTY the

@@ -97,6 +97,14 @@ static const struct view_case {
             "\"${workspace}/secret/open\"], \"deny\": [\"${workspace}/secret\"]}}}",
             "cat src/a secret/s secret/open/o 2>&1 | sed 's/.*: //'",
             "source\nPermission denied\nshown\n" },
+    { "a writable place with protected names below a denied directory", WORKSPACE,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [\"/\"], \"deny\": "
+            "[\"${workspace}/secret\"]}, \"write\": {\"allow\": [\"${workspace}/secret/open\"]}}}",
+            "cd secret/open; echo a > n && cat n; mkdir d && echo b > d/x && cat d/x; mkdir "
+            "d/.git d/.git/hooks && (echo x > d/.git/hooks/post-checkout) 2>/dev/null || echo "
+            "refused; (echo x > .bashrc) 2>/dev/null || echo refused; rm -r n d; ls; cat ../s 2>&1 "
+            "| sed 's/.*: //'",
+            "a\nb\nrefused\nrefused\no\nPermission denied\n" },
     { "a denied directory without events", WORKSPACE,
             "{\"version\": 1, \"feedback\": {\"reads\": \"silent\"}, \"filesystem\": {" READ_ALL
             "}}",
@@ -124,6 +132,11 @@ static const struct view_case {
             "echo a > top && cat top; mkdir made && echo b > made/x && cat made/x; rm top && ls; "
             "(echo c > later) 2>/dev/null || echo refused",
             "a\nb\nkeep\nmade\nsecret\nsrc\nrefused\n" },
+    { "a git directory that comes later is guarded below a root of the mask too", WORKSPACE,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [" SYSTEM
+            "]}, \"write\": {\"allow\": [\"${workspace}\"]}}}",
+            "mkdir src/.git && grep -c '/src/.git ro,' /proc/self/mountinfo; rmdir src/.git",
+            "1\n" },
     { "a root in pieces, without reports", WORKSPACE,
             "{\"version\": 1, \"feedback\": {\"reads\": \"silent\"}, \"filesystem\": {\"read\": "
             "{\"allow\": [" SYSTEM ", \"${workspace}/src\"]}}}",

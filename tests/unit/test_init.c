@@ -63,9 +63,6 @@ add_all(struct program *program, bool is_tmpfs)
     add(program, OP_UMOUNT, NULL, "/opt", 0, 0);
     add(program, OP_FUSE, NULL, "/mnt", 0, 0);
     add(program, OP_DEVICE, "/dev/null", "/dev/null", 0, 0);
-    add(program, OP_OPEN_TREE, "/home", NULL, 2, 0);
-    add(program, OP_ATTACH, NULL, "/home", 2, 0);
-    add(program, OP_OPEN_TREE, "/home", NULL, 2, 0);
     add(program, OP_WRITE, "1", "/proc/sys/kernel/pid_max", 0, 0);
     add(program, OP_PIVOT, NULL, is_tmpfs ? "/usr" : NULL, 0, 0);
     add(program, OP_HOSTNAME, "box", NULL, 0, 0);

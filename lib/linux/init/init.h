@@ -54,7 +54,6 @@ struct init {
     int landlock; /* ruleset for commands, or -1 */
     bool landlock_self;
     int network, gateway; /* the box's and the one behind it, or -1 */
-    int slots[WIRE_SLOTS];
     uint64_t devices[INIT_DEVICES];
     uint32_t n_devices;
     uint32_t n_optional, n_sockets;
@@ -119,7 +118,7 @@ int op_run(struct init *init, const struct wire_op *op);
 /* mount.c, make.c, setup.c, net.c, link.c: one function an operation. */
 typedef int op_fn(struct init *init, const struct wire_op *op);
 op_fn op_root_clone, op_root_tmpfs, op_bind, op_tmpfs, op_proc, op_devpts, op_remount, op_umount,
-        op_fuse, op_open_tree, op_attach, op_pivot;
+        op_fuse, op_pivot;
 op_fn op_mkdir, op_file, op_symlink, op_stand_in, op_device, op_write;
 op_fn op_write_maps, op_set_ids, op_hostname, op_session, op_rlimit, op_drop_capabilities,
         op_landlock, op_landlock_path, op_landlock_self;

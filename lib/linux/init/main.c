@@ -49,9 +49,6 @@ prepare(struct init *init)
     init->control = WIRE_CONTROL_FD;
     init->host = init->old_root = init->root = init->whole = init->proc = init->landlock = -1;
     init->network = init->gateway = -1;
-    for (unsigned i = 0; i < WIRE_SLOTS; i++) {
-        init->slots[i] = -1;
-    }
     SYS(rt_sigprocmask, 0 /* SIG_BLOCK */, &all_signals, 0, sizeof all_signals, 0, 0);
     for (int i = 1; i <= N_SIGNALS; i++) {
         SYS(rt_sigaction, i, default_action, 0, sizeof all_signals, 0, 0);

@@ -178,14 +178,16 @@ op_devpts(struct init *init, const struct wire_op *op)
 }
 
 /* The descriptor of /dev/fuse must come from this user namespace, so it is opened here.  It goes to
- * the host before the mount is attached: whatever looks at it from then on is served. */
+ * the host before the mount is attached: whatever looks at it from then on is served.  Without
+ * "allow_other" the kernel lets its own user through, whose ids all processes of the box have, and
+ * the supervisor too; with it, only the box's user namespace. */
 int
 op_fuse(struct init *init, const struct wire_op *op)
 {
     const uint64_t attributes = BOX_ATTRIBUTES | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
     const struct wire_message message = { .kind = WIRE_FUSE };
     struct parameter parameters[] = { { "fd", 0, 10 }, { "rootmode", 040000, 8 },
-        { "user_id", 0, 10 }, { "group_id", 0, 10 }, { "allow_other", 0, 0 }, { NULL, 0, 0 } };
+        { "user_id", 0, 10 }, { "group_id", 0, 10 }, { NULL, 0, 0 } };
     int fuse = init_open_host(init, "/dev/fuse", O_RDWR);
     int tree;
     int r;
@@ -318,45 +320,6 @@ op_umount(struct init *init, const struct wire_op *op)
     return r < 0 ? r : (int)SYS(umount2, ".", SYS_MNT_DETACH, 0, 0, 0, 0);
 }
 
-int
-op_open_tree(struct init *init, const struct wire_op *op)
-{
-    int fd;
-    int tree;
-
-    if (op->x >= WIRE_SLOTS || init->slots[op->x] >= 0) {
-        return -EINVAL;
-    }
-    fd = (op->flags & OPF_FROM_BOX) != 0 ? init_open_box(init, init_text(init, op->a), O_PATH)
-                                         : init_open_host(init, init_text(init, op->a), O_PATH);
-    if (fd < 0) {
-        return fd;
-    }
-    tree = close_and(fd, clone_tree(fd, recursive(op), 0, 0));
-    if (tree < 0) {
-        return tree;
-    }
-    init->slots[op->x] = tree;
-    return 0;
-}
-
-int
-op_attach(struct init *init, const struct wire_op *op)
-{
-    int tree = op->x < WIRE_SLOTS ? init->slots[op->x] : -EINVAL;
-    int r;
-
-    if (tree < 0) {
-        return -EINVAL;
-    }
-    init->slots[op->x] = -1;
-    r = set_attributes(tree, AT_RECURSIVE, op->y, 0);
-    if (r == 0) {
-        r = init_attach(init, tree, init_text(init, op->b));
-    }
-    return close_and(tree, r);
-}
-
 static void
 forget_host(struct init *init)
 {
@@ -365,12 +328,6 @@ forget_host(struct init *init)
     if (init->whole >= 0) {
         sys_close(init->whole);
         init->whole = -1;
-    }
-    for (unsigned i = 0; i < WIRE_SLOTS; i++) {
-        if (init->slots[i] >= 0 && i != WIRE_SLOT_VIEW) {
-            sys_close(init->slots[i]);
-            init->slots[i] = -1;
-        }
     }
 }
 

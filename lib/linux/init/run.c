@@ -24,8 +24,6 @@ static op_fn *const op_functions[] = {
     [OP_UMOUNT] = op_umount,
     [OP_FUSE] = op_fuse,
     [OP_DEVICE] = op_device,
-    [OP_OPEN_TREE] = op_open_tree,
-    [OP_ATTACH] = op_attach,
     [OP_PIVOT] = op_pivot,
     [OP_WRITE] = op_write,
     [OP_HOSTNAME] = op_hostname,
@@ -47,18 +45,11 @@ static int
 op_ready(struct init *init, const struct wire_op *op)
 {
     const struct wire_message message = { .kind = WIRE_READY, .mask = init->optional_failed };
-    const int view = init->slots[WIRE_SLOT_VIEW];
-    int r;
 
     if (init->pid != 1) {
         init_find_proc(init);
     }
-    r = init_send(init->control, &message, view >= 0 ? &view : &init->root, 1);
-    if (view >= 0) {
-        sys_close(view);
-        init->slots[WIRE_SLOT_VIEW] = -1;
-    }
-    return r;
+    return init_send(init->control, &message, &init->root, 1);
 }
 
 const char *

@@ -161,12 +161,17 @@ course_lost(struct call *call, struct resolved *resolved, int error, const char 
         .verb = verb,
         .content = -1,
     };
+    enum call_result result;
 
     if (call_is_starved(error)) {
         return call_starved(call, resolved->path, ABX_ACCESS_WRITE);
     }
     if (error != -EXDEV) {
         return call_fail(call, -error);
+    }
+    result = fail_masked(call, resolved, verb);
+    if (result != CALL_CONTINUE) {
+        return result;
     }
     call_report(call, ABX_EVENT_DENIAL, &act, "boundary:elsewhere",
             "the box has another object at this path than the host", NULL);

@@ -191,8 +191,7 @@ lower_stages(struct lowering *lowering, bool host_writes_maps)
             lower_maps(lowering);
         }
         lower_view(lowering);
-        lower_op(lowering, OP_PIVOT, "pivot:/", NULL,
-                plan->root == ROOT_MASK ? STAGE_MASKED : STAGE_ROOT, 0, 0, 0);
+        lower_op(lowering, OP_PIVOT, "pivot:/", NULL, STAGE_ROOT, 0, 0, 0);
         lower_op(lowering, OP_HOSTNAME, "hostname:box", plan->hostname, NULL, 0, 0, 0);
     }
     lower_op(lowering, OP_SESSION, "session:new", NULL, NULL, 0, 0, 0);

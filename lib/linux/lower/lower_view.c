@@ -208,11 +208,13 @@ lower_root(struct lowering *lowering)
         lower_at(lowering, OP_BIND, "/", "/", attrs_of(root), 0, OPF_RECURSIVE);
         break;
     case ROOT_MASK:
+        lower_masked(lowering, 0, root);
+        break;
     case ROOT_PIECES:
         lower_at(lowering, OP_TMPFS, NULL, "/", 0755, 0, 0);
         break;
     }
-    lower_mounted(lowering, "/", plan->root != ROOT_HOST);
+    lower_mounted(lowering, "/", plan->root == ROOT_PIECES);
 }
 
 /* A top-level entry of the host, where the root is made of pieces and may be read. */
@@ -297,7 +299,7 @@ collect_items(struct lowering *lowering, const struct vec *pieces, struct vec *i
 {
     const struct plan *plan = lowering->plan;
 
-    for (size_t i = 0; i < plan->links.count && plan->root != ROOT_HOST; i++) {
+    for (size_t i = 0; i < plan->links.count && plan->root == ROOT_PIECES; i++) {
         add_item(lowering, items, vec_at(&plan->links, struct plan_link, i)->path, ITEM_LINK, i);
     }
     for (size_t i = 0; i < pieces->count; i++) {
@@ -364,9 +366,6 @@ lower_view(struct lowering *lowering)
         lower_item(lowering, vec_at(&items, struct item, i));
     }
     lower_close_privates(lowering);
-    if (plan->root == ROOT_MASK) {
-        lower_masked_root(lowering);
-    }
     /* lowering->mounted borrows their paths; nothing looks at it from here. */
     for (size_t i = 0; i < pieces.count; i++) {
         free(*vec_at(&pieces, char *, i));

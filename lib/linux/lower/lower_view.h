@@ -8,7 +8,6 @@
 /* The box is built below this directory of a tmpfs that stays behind at the pivot. */
 #define STAGE_ROOT "/root"
 #define STAGE_MASK "/mask"
-#define STAGE_MASKED "/masked" /* the root, where that is the mask */
 #define STAGE_EMPTY "/empty" /* a directory without rights */
 #define STAGE_NOTHING "/nothing" /* a file without rights */
 
@@ -42,8 +41,6 @@ void lower_cover(struct lowering *lowering, const char *path, bool is_directory)
 
 /* lower_view.c: everything that is mounted. */
 void lower_view(struct lowering *lowering);
-/* lower_masked.c: the mask with everything that was mounted below STAGE_ROOT. */
-void lower_masked_root(struct lowering *lowering);
 /* lower_private.c: one private place. */
 void lower_private(struct lowering *lowering, size_t i);
 /* Read-only from here: the box's own file systems that are not scratch. */
