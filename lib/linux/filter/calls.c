@@ -7,6 +7,7 @@
 #include "plan/wire.h"
 
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -40,6 +41,11 @@
 #define PROCESS(call)                                                                              \
     ROW(call, .class = CLASS_PROCESS, .when = WHEN_SHARED_PROCESSES, .test = TEST_POINTER,         \
             .argument = 0)
+#define IOCTL(request, number_of, whenever)                                                        \
+    {                                                                                              \
+        .name = #request, .number = SYS_ioctl, .class = CLASS_REFUSED, .when = whenever,           \
+        .test = TEST_EQUAL, .argument = 1, .value = (uint32_t)(number_of)                          \
+    }
 #define NAME(call) ROW(call, .class = CLASS_NAME)
 #define ATTRIBUTE(call) ROW(call, .class = CLASS_ATTRIBUTE)
 #define WRITE(call, n)                                                                             \
@@ -131,8 +137,15 @@ const struct call_rule call_rules[] = {
 
     ROW(clone, .class = CLASS_REFUSED, .test = TEST_ANY_BIT, .argument = 0,
             .value = NAMESPACE_FLAGS),
-    ROW(ioctl, .class = CLASS_REFUSED, .test = TEST_EQUAL, .argument = 1, .value = TIOCSTI),
-    ROW(ioctl, .class = CLASS_REFUSED, .test = TEST_EQUAL, .argument = 1, .value = TIOCLINUX),
+    IOCTL(TIOCSTI, TIOCSTI, WHEN_ALWAYS),
+    IOCTL(TIOCLINUX, TIOCLINUX, WHEN_ALWAYS),
+    /* They make names past every call that makes names. */
+    IOCTL(BTRFS_IOC_SUBVOL_CREATE, BTRFS_IOC_SUBVOL_CREATE, WHEN_GUARDED),
+    IOCTL(BTRFS_IOC_SUBVOL_CREATE_V2, BTRFS_IOC_SUBVOL_CREATE_V2, WHEN_GUARDED),
+    IOCTL(BTRFS_IOC_SNAP_CREATE, BTRFS_IOC_SNAP_CREATE, WHEN_GUARDED),
+    IOCTL(BTRFS_IOC_SNAP_CREATE_V2, BTRFS_IOC_SNAP_CREATE_V2, WHEN_GUARDED),
+    IOCTL(BCH_IOCTL_SUBVOLUME_CREATE, 0x4020bc10u, WHEN_GUARDED),
+    IOCTL(OCFS2_IOC_REFLINK, 0x40186f04u, WHEN_GUARDED),
     REFUSED(unshare),
     REFUSED(setns),
     REFUSED(mount),

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,13 +57,17 @@ static const struct group groups[] = {
 static const struct group terminal = {
     "characters cannot be put into the terminal of another program", NULL, { SYS_ioctl }
 };
+static const struct group makers = {
+    "names are made by the ordinary calls only, where each is decided",
+    "make a directory, or copy the file", { SYS_ioctl }
+};
 static const struct group other = { "a box has no use of this call", NULL, { 0 } };
 
 static const struct group *
-group_of(int nr)
+group_of(int nr, const char *name)
 {
     if (nr == SYS_ioctl) {
-        return &terminal;
+        return strncmp(name, "TIOC", 4) == 0 ? &terminal : &makers;
     }
     for (size_t i = 0; i < N_ELEMENTS(groups); i++) {
         for (const int *number = groups[i].numbers; *number != 0; number++) {
@@ -80,12 +83,9 @@ enum call_result
 calls_refused(struct call *call)
 {
     const struct call_rule *rule = call_rule_find(call->nr, call->args);
-    const struct group *group = group_of(call->nr);
     const char *name = rule != NULL ? rule->name : "call";
+    const struct group *group = group_of(call->nr, name);
 
-    if (call->nr == SYS_ioctl) {
-        name = (uint32_t)call->args[1] == TIOCSTI ? "TIOCSTI" : "TIOCLINUX";
-    }
     return call_refuse(call, name, group->reason, group->alternative);
 }
 
