@@ -135,7 +135,7 @@ rung_detail(enum rung rung)
         "no network namespace: every connection is decided by the broker",
         "no /proc of its own: processes of the host are listed but not reached",
         "no broker: refusals make no events, nothing is held, and protected names must exist",
-        "no Landlock: no second wall behind the mounts, and no exec.allow",
+        "no Landlock: no second wall behind the mounts, git's names can be raced, no exec.allow",
         "nothing is missing",
     };
 

@@ -278,20 +278,41 @@ plan_guards(const struct plan *plan, const char *directory)
     return plan->guard_patterns || plan_guards_names(plan, directory);
 }
 
-bool
-plan_is_private(const struct plan *plan, const char *path)
+/* The private place that the path lies in, of a box with mounts; or NULL. */
+static const struct private_place *
+private_of(const struct plan *plan, const char *path)
 {
     const struct place *place = plan_place_of(plan, path);
 
-    if (!plan_has_mounts(plan)) {
-        return is_device(path);
-    }
     for (size_t i = plan->privates.count; i > 0; i--) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i - 1);
 
         if (path_is_within(path, own->path)) {
-            return place == NULL || !path_is_below(place->path, own->path);
+            return place == NULL || !path_is_below(place->path, own->path) ? own : NULL;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool
+plan_is_private(const struct plan *plan, const char *path)
+{
+    return plan_has_mounts(plan) ? private_of(plan, path) != NULL : is_device(path);
+}
+
+bool
+plan_lets_write(const struct plan *plan, const char *path)
+{
+    const struct private_place *own = plan_has_mounts(plan) ? private_of(plan, path) : NULL;
+
+    if (plan->git_trees.count == 0 || plan->capabilities.landlock_abi == 0 ||
+            !plan->capabilities.seccomp_notify) {
+        return true;
+    }
+    for (size_t i = 0; own != NULL && i < plan->git_trees.count; i++) {
+        if (path_is_within(*vec_at(&plan->git_trees, char *, i), own->path)) {
+            return false;
+        }
+    }
+    return own != NULL;
 }

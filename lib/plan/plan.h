@@ -124,6 +124,12 @@ bool plan_guards_git_file(const struct plan *plan, const char *path);
 bool plan_guards_git(const struct plan *plan, const char *directory);
 /* Whether git would take what stands there for its directory, or for what leads to one. */
 bool plan_is_git_link(const struct plan *plan, const char *path);
+/* Whether the kernel lets the box make names there and open files for writing.  Where a name would
+ * be a git directory wherever it comes, Landlock gives no right to that, since a path can be
+ * changed after it was looked at, and a descriptor may lead around a mount: the broker does it all.
+ * A private place is the box's own, unless a writable root lies in it: Landlock gives rights to all
+ * that is below. */
+bool plan_lets_write(const struct plan *plan, const char *path);
 /* The devices that every box has; NULL-terminated. */
 extern const char *const plan_devices[];
 /* Whether the path lies in a private place: the box's own, the host has another thing there.

@@ -52,7 +52,8 @@ add_weaker(struct str *out, const abx_box *box)
         bool applies;
         const char *what, *why;
     } weaker[] = {
-        { can->landlock_abi == 0, "no Landlock", "there is no second wall behind the mounts" },
+        { can->landlock_abi == 0, "no Landlock",
+                "there is no second wall behind the mounts, and names of git can be raced" },
         { !can->seccomp_notify, "no system call notification",
                 "denials have no reasons, and nothing can be held for approval" },
         { !can->user_namespace, "no user namespace", "no private /tmp and no hidden processes" },

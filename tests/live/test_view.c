@@ -80,6 +80,17 @@ static const struct view_case {
             "made/x "
             "&& cat made/x; echo x > /etc/agentbox-test || echo refused",
             "a\nb\nc\nsh: 1: cannot create /etc/agentbox-test: Permission denied\nrefused\n" },
+    { "what is made is made under the umask of its maker", WORKSPACE,
+            "{\"version\": 1, \"extends\": \"workspace-write\"}",
+            "cd src; umask 022; echo > 1; umask 077; echo > 2; mkdir 3; (umask 0; mkdir 4; echo > "
+            "5); "
+            "echo > 6; umask 027; sh -c 'echo > 7; umask 0; echo > 8'; echo > 9; python3 -c "
+            "'import os, "
+            "threading\nopen(\"10\", \"w\")\nt = threading.Thread(target=lambda: "
+            "os.umask(0))\nt.start(); t.join()\nopen(\"11\", \"w\")'; for i in 1 2 3 4 5 6 7 8 9 "
+            "10 "
+            "11; do stat -c %a $i; rm -r $i; done | tr '\\n' ' '",
+            "644 600 700 777 666 600 640 666 640 640 666 " },
     { "above the root is the root", WORKSPACE, "{\"version\": 1, \"extends\": \"workspace-write\"}",
             "ls -A /../run /../tmp/; cat /../etc/resolv.conf; ls -di / /.. | cut -d/ -f1 | uniq | "
             "wc -l",

@@ -130,6 +130,37 @@ START_TEST(without_mounts_only_devices_are_private)
 END_TEST
 
 static const struct {
+    const char *path, *tree;
+    uint32_t landlock;
+    bool notify, lets;
+} write_cases[] = {
+    { "/w/x", NULL, 7, true, true },
+    { "/w/x", "/w", 7, true, false },
+    { "/w/x", "/w", 0, true, true }, /* nothing but Landlock could keep the box from it */
+    { "/w/x", "/w", 7, false, true }, /* nobody else could do it */
+    { "/tmp/x", "/w", 7, true, true },
+    { "/proc/self/comm", "/w", 7, true, true },
+    { "/tmp/ws/x", "/tmp/ws", 7, true, false },
+    { "/tmp/x", "/tmp/ws", 7, true, false }, /* rights to /tmp would reach what is in it */
+    { "/proc/self/comm", "/tmp/ws", 7, true, true },
+};
+
+START_TEST(where_git_decides_by_name_the_kernel_lets_the_box_write_nothing)
+{
+    struct plan plan = make_plan();
+
+    plan.git_trees = VEC(char *);
+    plan.capabilities.landlock_abi = write_cases[_i].landlock;
+    plan.capabilities.seccomp_notify = write_cases[_i].notify;
+    if (write_cases[_i].tree != NULL) {
+        *(char **)vec_add(&plan.git_trees) = strdup(write_cases[_i].tree);
+    }
+    ck_assert_int_eq(plan_lets_write(&plan, write_cases[_i].path), write_cases[_i].lets);
+    plan_done(&plan);
+}
+END_TEST
+
+static const struct {
     const char *name;
     struct capabilities found;
     enum rung rung;
@@ -298,6 +329,8 @@ make_suite(void)
     tcase_add_loop_test(tcase, the_rung_is_the_weakest_that_something_missing_leads_to, 0,
             N_ELEMENTS(rung_cases));
     tcase_add_test(tcase, without_mounts_only_devices_are_private);
+    tcase_add_loop_test(tcase, where_git_decides_by_name_the_kernel_lets_the_box_write_nothing, 0,
+            N_ELEMENTS(write_cases));
     tcase_add_test(tcase, the_probe_is_lowered_by_the_environment_and_never_raised);
     tcase_add_test(tcase, the_host_view_resolves_links_and_keeps_what_is_missing);
     tcase_add_loop_test(tcase, a_directory_that_memory_lacks_to_list_is_not_empty, 0,

@@ -86,6 +86,7 @@ const struct call_rule call_rules[] = {
     ROW(execve, .class = CLASS_EXEC, .when = WHEN_EXEC_RULES),
     ROW(execve, .class = CLASS_EXEC, .test = TEST_OTHER, .argument = 3, .value = WIRE_EXEC_MARK),
     ROW(execveat, .class = CLASS_EXEC),
+    ROW(umask, .class = CLASS_UMASK, .when = WHEN_GUARDED),
 #ifdef SYS_open /* what newer architectures have no longer */
     WRITE(open, 1),
     READ(open),
@@ -260,6 +261,7 @@ call_rule_applies(const struct call_rule *rule, const struct plan *plan)
     case CLASS_ATTRIBUTE:
     case CLASS_ACCESS:
     case CLASS_EXEC:
+    case CLASS_UMASK:
     case CLASS_PROCESS:
         if (!broker) {
             return false;

@@ -17,6 +17,7 @@ enum call_class {
     CLASS_ATTRIBUTE, /* change attributes, by path or by descriptor */
     CLASS_ACCESS, /* asks whether something may be written */
     CLASS_EXEC,
+    CLASS_UMASK, /* told only: names are made under it */
     CLASS_NETWORK, /* sockets and where they may go; socket and socketpair only if refused */
     CLASS_PROCESS, /* acts on another process, which must be of the box */
     CLASS_REFUSED, /* EPERM and an event; without a broker EPERM */

@@ -221,7 +221,7 @@ resolve_form(struct call *call, const struct form *form, struct resolved *resolv
 static enum call_result
 act_on_behalf(struct call *call, const struct form *form, struct resolved *resolved)
 {
-    AUTO(closep) int object = resolve_host_object(call, resolved);
+    AUTO(closep) int object = resolve_acting_object(call, resolved);
     int r;
 
     if (object < 0) {
@@ -278,7 +278,9 @@ calls_attribute(struct call *call)
     if (refuses_mode(call, form, &resolved)) {
         return CALL_REPLY;
     }
-    switch (course_of(call, &resolved, resolved.object, form->verb, &result)) {
+    switch (form->deed == DEED_TRUNCATE
+                    ? course_of_write(call, &resolved, resolved.object, form->verb, &result)
+                    : course_of(call, &resolved, resolved.object, form->verb, &result)) {
     case COURSE_CONTINUE:
         return CALL_CONTINUE;
     case COURSE_ANSWERED:

@@ -37,6 +37,22 @@ git_name_matters(struct call *call, struct resolved *resolved)
 }
 
 int
+git_name_is_guarded(struct call *call, struct resolved *resolved)
+{
+    const struct plan *plan = call->boundary->plan;
+    int r = git_name_matters(call, resolved);
+
+    if (r != 0 || plan->git_trees.count == 0) {
+        return r;
+    }
+    r = resolved_path(call, resolved);
+    if (r < 0) {
+        return r == -ENOENT ? 0 : r; /* has no name yet */
+    }
+    return !plan_lets_write(plan, resolved->path) && plan_guards_git_file(plan, resolved->path);
+}
+
+int
 git_guard(struct call *call, int parent, const char *name)
 {
     AUTO(closep) int object = -1;

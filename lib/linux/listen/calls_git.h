@@ -10,6 +10,9 @@
  * kernel does not do it by itself, even where the box may write.  Negative: its path cannot be told
  * (course_untold). */
 int git_name_matters(struct call *call, struct resolved *resolved);
+/* The same for all names that git does not leave free: in a git directory that was made a moment
+ * ago the box may still write. */
+int git_name_is_guarded(struct call *call, struct resolved *resolved);
 /* What was made under such a name in a place that the box may write, and does not know yet, becomes
  * read-only in the box. `parent` is in the box.  0 or -errno.  Workers only. */
 int git_guard(struct call *call, int parent, const char *name);

@@ -5,6 +5,7 @@
 #include "linux/listen/calls_git.h"
 
 #include "base/mem.h"
+#include "linux/listen/listeners.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #ifndef RENAME_EXCHANGE
 #    define RENAME_EXCHANGE 2u
 #endif
-#define CONTENT_MAX (1 << 20) /* of a file that takes a protected name */
 
 struct move {
     const char *verb;
@@ -171,110 +171,43 @@ static enum course
 decide_name(struct call *call, struct move *move, struct resolved *resolved,
         struct content *content, enum call_result *ret_result)
 {
-    if (resolve_is_writable(call, resolved->parent) && git_name_matters(call, resolved) == 0) {
+    if (resolve_is_writable(call, resolved->parent) && git_name_is_guarded(call, resolved) == 0) {
         return COURSE_BEHALF; /* its mount says that policy allows every name */
     }
     return course_decide(call, resolved, ABX_ACCESS_WRITE, move->verb, content, ret_result);
 }
 
-/* ---- the content that takes a protected name ---- */
+/* ---- on the caller's behalf ---- */
 
-static bool
-copy_content(int from, int to)
+static int
+rename_name(const struct move *move, int from_parent, int to_parent)
 {
-    char buffer[8192];
-    size_t total = 0;
-
-    for (;;) {
-        ssize_t n = read(from, buffer, sizeof buffer);
-
-        if (n <= 0) {
-            return n == 0;
-        }
-        total += (size_t)n;
-        if (total > CONTENT_MAX || write(to, buffer, (size_t)n) != n) {
-            return false;
-        }
-    }
+    return syscall(SYS_renameat2, from_parent, move->from.name, to_parent, move->to.name,
+                   move->flags) == 0
+                   ? 0
+                   : -errno;
 }
 
-/* The source of a plain rename, opened for reading; -1: its content is not to be decided about. */
 static int
-open_source(struct call *call, struct move *move)
+link_object(const struct move *move, int object, int to_parent)
 {
-    AUTO(closep) int object = -1;
     char link[32];
 
-    if (move->is_link || move->flags != 0 || !S_ISREG(move->from.stat.stx_mode) ||
-            move->from.stat.stx_size > CONTENT_MAX) {
-        return -1;
-    }
-    object = resolve_host_object(call, &move->from);
-    if (object < 0) {
-        return -1;
-    }
     snprintf(link, sizeof link, "/proc/self/fd/%d", object);
-    return open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return linkat(AT_FDCWD, link, to_parent, move->to.name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
 }
-
-/* A nameless copy of the source in the destination's directory. */
-static int
-copy_source(const struct move *move, int source, int to_parent)
-{
-    AUTO(closep) int copy = openat(to_parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (copy < 0 || lseek(source, 0, SEEK_SET) != 0 || !copy_content(source, copy) ||
-            fchmod(copy, move->from.stat.stx_mode & 0777) != 0 || lseek(copy, 0, SEEK_SET) != 0) {
-        return -1;
-    }
-    return steal_fd(&copy);
-}
-
-int
-name_put_copy(int copy, int to_parent, const char *name)
-{
-    char link[32], temporary[64];
-
-    snprintf(link, sizeof link, "/proc/self/fd/%d", copy);
-    for (unsigned int i = 0; i < 100; i++) {
-        snprintf(temporary, sizeof temporary, ".abx-%d-%u", (int)gettid(), i);
-        if (linkat(AT_FDCWD, link, to_parent, temporary, AT_SYMLINK_FOLLOW) == 0) {
-            break;
-        }
-        if (errno != EEXIST || i == 99) {
-            return -errno;
-        }
-    }
-    if (renameat(to_parent, temporary, to_parent, name) != 0) {
-        int r = -errno;
-
-        unlinkat(to_parent, temporary, 0);
-        return r;
-    }
-    return 0;
-}
-
-/* ---- on the caller's behalf ---- */
 
 static int
 perform(struct call *call, struct move *move, int from_parent, int to_parent)
 {
     AUTO(closep) int object = -1;
-    char link[32];
 
     if (!move->is_link) {
-        return syscall(SYS_renameat2, from_parent, move->from.name, to_parent, move->to.name,
-                       move->flags) == 0
-                       ? 0
-                       : -errno;
+        return rename_name(move, from_parent, to_parent);
     }
     object = move->is_nameless ? fcntl(move->from.object, F_DUPFD_CLOEXEC, 3)
                                : resolve_host_object(call, &move->from);
-    if (object < 0) {
-        return -EACCES;
-    }
-    snprintf(link, sizeof link, "/proc/self/fd/%d", object);
-    return linkat(AT_FDCWD, link, to_parent, move->to.name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+    return object < 0 ? -EACCES : link_object(move, object, to_parent);
 }
 
 /* Whatever directory came to stand in a guarded one. */
@@ -301,7 +234,7 @@ bind_moved(struct call *call, const struct move *move)
 static enum call_result
 move_copy(struct call *call, struct move *move, int source, int from_parent, int to_parent)
 {
-    AUTO(closep) int copy = copy_source(move, source, to_parent);
+    AUTO(closep) int copy = content_copy(&move->from, source, to_parent);
     struct content content = { .fd = copy };
     enum call_result result;
     int r;
@@ -340,7 +273,8 @@ decide_source(struct call *call, struct move *move, enum call_result *ret_result
 static enum call_result
 decide_and_perform(struct call *call, struct move *move, int from_parent, int to_parent)
 {
-    AUTO(closep) int source = open_source(call, move);
+    AUTO(closep)
+    int source = move->is_link || move->flags != 0 ? -1 : content_open(call, &move->from);
     struct content content = { .fd = source };
     enum call_result result;
     int r;
@@ -422,7 +356,15 @@ fails_by_names(const struct move *move)
     if (move->from.object < 0 || ((move->flags & RENAME_EXCHANGE) != 0 && move->to.object < 0)) {
         return ENOENT;
     }
-    return needs_new && move->to.object >= 0 ? EEXIST : 0;
+    if (needs_new && move->to.object >= 0) {
+        return EEXIST;
+    }
+    if (move->is_link) {
+        return move->to.needs_directory ? ENOENT : 0;
+    }
+    return (move->from.needs_directory || move->to.needs_directory) && !is_directory(&move->from)
+                   ? ENOTDIR
+                   : 0;
 }
 
 /* Two file systems: the kernel refuses that by itself. */
@@ -462,6 +404,35 @@ carries_rights(struct call *call, const struct move *move)
                    is_asked_place(call, move->to.path, move->from.path));
 }
 
+/* Within one mount that the box may write. */
+static bool
+stays(const struct call *call, const struct move *move, int where, const struct statx *from,
+        const struct statx *to)
+{
+    return from->stx_mnt_id == to->stx_mnt_id && resolve_is_writable(call, where) &&
+           !resolved_is_mount(&move->from) && !resolved_is_mount(&move->to);
+}
+
+/* There policy allows every name that git does not decide about. */
+static enum call_result
+move_free(struct call *call, struct move *move)
+{
+    int r = resolved_path(call, &move->to);
+
+    if (r < 0) {
+        return course_untold(call, &move->to, r, move->verb);
+    }
+    if (plan_lets_write(call->boundary->plan, move->to.path)) {
+        return CALL_CONTINUE;
+    }
+    if (!call->on_worker && !listeners_are_quick(call->boundary->listeners)) {
+        return CALL_WORKER;
+    }
+    r = move->is_link ? link_object(move, move->from.object, move->to.parent)
+                      : rename_name(move, move->from.parent, move->to.parent);
+    return r < 0 ? call_fail(call, -r) : call_return(call, 0);
+}
+
 static enum call_result
 run_move(struct call *call, struct move *move)
 {
@@ -469,7 +440,7 @@ run_move(struct call *call, struct move *move)
     int where, matters, r = resolve_both(call, move);
 
     if (r < 0) {
-        return course_not_made(call, failed_name(move), r, move->verb);
+        return course_untold(call, failed_name(move), r, move->verb);
     }
     if (move->to.parent >= 0 && (move->is_link || move->from.parent >= 0) &&
             fails_by_names(move) != 0) {
@@ -482,22 +453,23 @@ run_move(struct call *call, struct move *move)
     if (stat_fd(where, &from) != 0 || stat_fd(move->to.parent, &to) != 0) {
         return course_untold(call, &move->to, -errno, move->verb);
     }
-    matters = git_name_matters(call, &move->from);
-    matters = matters != 0 ? matters : git_name_matters(call, &move->to);
+    matters = git_name_is_guarded(call, &move->from);
+    matters = matters != 0 ? matters : git_name_is_guarded(call, &move->to);
     if (matters < 0) {
         return course_untold(call, &move->to, matters, move->verb);
     }
-    if (fails_anyway(&from, &to) ||
-            (from.stx_mnt_id == to.stx_mnt_id && resolve_is_writable(call, where) && matters == 0 &&
-                    !resolved_is_mount(&move->from) && !resolved_is_mount(&move->to))) {
+    if (fails_anyway(&from, &to)) {
         return CALL_CONTINUE;
+    }
+    if (matters == 0 && stays(call, move, where, &from, &to)) {
+        return move_free(call, move);
     }
     move->crosses = from.stx_mnt_id != to.stx_mnt_id;
     r = resolved_path(call, &move->from);
     move->is_nameless = move->is_link && r == -ENOENT && call->on_worker;
     r = r < 0 && !move->is_nameless ? r : resolved_path(call, &move->to);
     if (r < 0) {
-        return course_failed(call, &move->to, r, move->verb);
+        return course_untold(call, &move->to, r, move->verb);
     }
     if (is_foreign_source(call, move) || carries_rights(call, move)) {
         return call_fail(call, EXDEV);

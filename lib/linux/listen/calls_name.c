@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Handles the calls that make or remove one name: mkdir, mknod, symlink, unlink, rmdir; and hands
- * those with two names to calls_move.c.  Acts in the host's own directory, by name, under the
- * caller's umask. */
+ * those with two names to calls_move.c.  Acts by name, under the caller's umask: in the box's own
+ * directory where it may write, else in the host's. */
 #include "linux/listen/calls_git.h"
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "linux/process.h"
-#include "linux/listen/workers.h"
+#include "linux/listen/listeners.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,19 +89,6 @@ name_made_directory(struct call *call, const char *path)
     }
 }
 
-bool
-name_take_umask(const struct call *call)
-{
-    uint64_t mask = 077;
-
-    if (!workers_be_apart()) {
-        return false;
-    }
-    proc_status(call->pid, "Umask", 8, &mask);
-    syscall(SYS_umask, (mode_t)mask);
-    return true;
-}
-
 static int
 make_node(int parent, const char *name, uint32_t mode)
 {
@@ -173,7 +159,7 @@ make_link(struct call *call, struct resolved *resolved, const struct name_reques
 static enum call_result
 act_on_behalf(struct call *call, struct resolved *resolved, const struct name_request *request)
 {
-    AUTO(closep) int parent = resolve_host_parent(call, resolved);
+    AUTO(closep) int parent = resolve_acting_parent(call, resolved);
     int r;
 
     if (parent < 0) {
@@ -188,7 +174,7 @@ act_on_behalf(struct call *call, struct resolved *resolved, const struct name_re
     }
     if (request->deed == DEED_MKDIR && git_name_matters(call, resolved) != 0) {
         r = git_guard(call, resolved->parent, resolved->name);
-    } else if (request->deed == DEED_MKDIR) {
+    } else if (request->deed == DEED_MKDIR && !resolve_is_writable(call, resolved->parent)) {
         name_made_directory(call, resolved->path);
     }
     if (r < 0) {
@@ -204,11 +190,26 @@ removes(const struct name_request *request)
     return request->deed == DEED_UNLINK || request->deed == DEED_RMDIR;
 }
 
-/* Making what exists: the kernel refuses that by itself. */
-static bool
-fails_anyway(const struct resolved *resolved, const struct name_request *request)
+/* What is missing or in the way: the errno, which on a read-only mount the kernel would not tell.
+ */
+static int
+fails_by_name(const struct resolved *resolved, const struct name_request *request)
 {
-    return resolved->parent < 0 || (!removes(request) && resolved->object >= 0);
+    if (removes(request)) {
+        return resolved->parent >= 0 && resolved->object < 0 ? ENOENT : 0;
+    }
+    if (resolved->parent < 0 || resolved->object >= 0) {
+        return EEXIST;
+    }
+    return resolved->needs_directory && request->deed != DEED_MKDIR ? ENOENT : 0;
+}
+
+/* On the loop's thread nothing is done that may wait for long. */
+static bool
+may_act_here(const struct call *call, const struct resolved *resolved, bool is_decided)
+{
+    return call->on_worker || (!is_decided && listeners_are_quick(call->boundary->listeners) &&
+                                      resolve_is_writable(call, resolved->parent));
 }
 
 /* Even where the box may write.  Negative: it cannot be told. */
@@ -222,12 +223,25 @@ must_decide(struct call *call, struct resolved *resolved)
                                   !plan_is_private(call->boundary->plan, resolved->path);
 }
 
+static enum course
+course_of_name(struct call *call, struct resolved *resolved, const struct name_request *request,
+        bool is_decided, enum call_result *ret_result)
+{
+    if (is_decided) {
+        return course_decide(call, resolved, ABX_ACCESS_WRITE, request->verb, NULL, ret_result);
+    }
+    return removes(request)
+                   ? course_of(call, resolved, resolved->parent, request->verb, ret_result)
+                   : course_of_write(call, resolved, resolved->parent, request->verb, ret_result);
+}
+
 enum call_result
 calls_name(struct call *call)
 {
     AUTO(resolved_done) struct resolved resolved;
     struct name_request request;
     enum call_result result = CALL_CONTINUE;
+    bool is_decided;
     int r;
 
     resolved_init(&resolved);
@@ -240,20 +254,21 @@ calls_name(struct call *call)
     r = resolve_path(call, request.dirfd, request.path, RESOLVE_NAME, &resolved);
     if (r < 0) {
         return removes(&request) ? course_failed(call, &resolved, r, request.verb)
-                                 : course_not_made(call, &resolved, r, request.verb);
+                                 : course_untold(call, &resolved, r, request.verb);
     }
-    if (fails_anyway(&resolved, &request)) {
-        return CALL_CONTINUE;
+    r = fails_by_name(&resolved, &request);
+    if (r != 0) {
+        return call_fail(call, r);
     }
-    if (removes(&request) && resolved.object < 0) {
-        return call_fail(call, ENOENT); /* on a read-only mount the kernel would say EROFS */
+    if (resolved.parent < 0) {
+        return CALL_CONTINUE; /* "/", "." and the like are not removed */
     }
     r = must_decide(call, &resolved);
     if (r < 0) {
         return course_untold(call, &resolved, r, request.verb);
     }
-    switch (r > 0 ? course_decide(call, &resolved, ABX_ACCESS_WRITE, request.verb, NULL, &result)
-                  : course_of(call, &resolved, resolved.parent, request.verb, &result)) {
+    is_decided = r > 0;
+    switch (course_of_name(call, &resolved, &request, is_decided, &result)) {
     case COURSE_CONTINUE:
         return CALL_CONTINUE;
     case COURSE_ANSWERED:
@@ -261,5 +276,6 @@ calls_name(struct call *call)
     case COURSE_BEHALF:
         break;
     }
-    return call->on_worker ? act_on_behalf(call, &resolved, &request) : CALL_WORKER;
+    return may_act_here(call, &resolved, is_decided) ? act_on_behalf(call, &resolved, &request)
+                                                     : CALL_WORKER;
 }

@@ -17,6 +17,10 @@ enum call_result calls_move(struct call *call);
 void name_made_directory(struct call *call, const char *path);
 /* The calling worker's umask becomes that of the caller; false with errno: nothing may be made. */
 bool name_take_umask(const struct call *call);
+/* A file that is renamed, opened for reading; -1: its content is not to be decided about. */
+int content_open(struct call *call, struct resolved *source);
+/* A nameless copy of it in another directory, with its mode; -1: it cannot be had. */
+int content_copy(const struct resolved *source, int opened, int to_parent);
 /* Gives a nameless file this name in one step, over what has it.  0 or -errno. */
 int name_put_copy(int copy, int parent, const char *name);
 

@@ -98,11 +98,16 @@ only_reads(const struct open_request *request)
     return (request->flags & O_ACCMODE) == O_RDONLY && (request->flags & O_TRUNC) == 0;
 }
 
+static bool
+wants_new(const struct open_request *request)
+{
+    return (request->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+}
+
 static unsigned int
 how_of(const struct open_request *request)
 {
-    if ((request->flags & O_NOFOLLOW) != 0 ||
-            (request->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+    if ((request->flags & O_NOFOLLOW) != 0 || wants_new(request)) {
         return RESOLVE_NAME;
     }
     return (request->flags & O_CREAT) != 0 ? RESOLVE_CREATE : RESOLVE_FOLLOW;
@@ -121,6 +126,14 @@ open_hand_in(struct call *call, int fd, const struct open_request *request)
     return call_return_fd(call, fd, (request->flags & O_CLOEXEC) != 0);
 }
 
+static bool
+is_pipe(int object)
+{
+    struct stat stat;
+
+    return fstat(object, &stat) == 0 && S_ISFIFO(stat.st_mode);
+}
+
 enum call_result
 open_object(struct call *call, int object, const struct open_request *request)
 {
@@ -131,8 +144,10 @@ open_object(struct call *call, int object, const struct open_request *request)
     snprintf(link, sizeof link, "%d", object);
     fd = openat(call->boundary->listeners->own_fds, link,
             (int)flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0 && errno == EWOULDBLOCK && (request->flags & O_NONBLOCK) == 0) {
-        return CALL_LATER; /* leased: its holder has been told to give it up */
+    /* Leased: its holder has been told to give it up.  Or a pipe that nobody reads yet. */
+    if (fd < 0 && (request->flags & O_NONBLOCK) == 0 &&
+            (errno == EWOULDBLOCK || (errno == ENXIO && is_pipe(object)))) {
+        return CALL_LATER;
     }
     if (fd < 0) {
         return call_fail(call, errno);
@@ -143,15 +158,9 @@ open_object(struct call *call, int object, const struct open_request *request)
 static enum call_result
 create(struct call *call, struct resolved *resolved, const struct open_request *request)
 {
-    AUTO(closep) int parent = -1;
+    AUTO(closep) int parent = resolve_acting_parent(call, resolved);
     AUTO(closep) int fd = -1;
 
-    if (resolve_is_writable(call, resolved->parent)) {
-        parent = fcntl(resolved->parent, F_DUPFD_CLOEXEC, 3);
-        parent = parent < 0 ? -errno : parent;
-    } else {
-        parent = resolve_host_parent(call, resolved);
-    }
     if (parent < 0) {
         return course_lost(call, resolved, parent, "open");
     }
@@ -187,7 +196,7 @@ open_on_behalf(struct call *call, struct resolved *resolved, const struct open_r
     if (resolved->object < 0) {
         return create(call, resolved, request);
     }
-    object = resolve_host_object(call, resolved);
+    object = resolve_acting_object(call, resolved);
     if (object < 0) {
         return course_lost(call, resolved, object, "open");
     }
@@ -197,64 +206,110 @@ open_on_behalf(struct call *call, struct resolved *resolved, const struct open_r
 
 /* ---- opens that write ---- */
 
-/* Of a file that a process has open: how, as the access mode; -1: it cannot be told. */
-static int
-access_of(const struct resolved *resolved)
+/* A number of a line of fdinfo, or -1. */
+static int64_t
+fdinfo_number(const char *text, const char *field, int base)
+{
+    const char *line = strstr(text, field);
+
+    return line != NULL ? (int64_t)strtoull(line + strlen(field), NULL, base) : -1;
+}
+
+/* "> /dev/stderr", which is a file that the host handed to the command: Landlock knows only what
+ * lies in the box, but the caller gets no more than it has.  By now the descriptor may be of
+ * another file, so the very lines that tell how it is open must tell that it is this one. */
+static bool
+has_open(const struct resolved *resolved, const struct open_request *request)
 {
     AUTO(closep) int fd = -1;
-    char path[NAME_MAX + 16], text[256];
-    const char *flags;
+    char path[NAME_MAX + 16], text[1024];
+    struct statx stat;
+    int64_t has;
     ssize_t n;
 
     snprintf(path, sizeof path, "../fdinfo/%s", resolved->name);
     fd = openat(resolved->parent, path, O_RDONLY | O_CLOEXEC);
     n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (n <= 0) {
-        return -1;
+    if (n <= 0 || statx(resolved->object, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                          STATX_INO | STATX_MNT_ID, &stat) != 0) {
+        return false;
     }
     text[n] = '\0';
-    flags = strstr(text, "flags:");
-    return flags != NULL ? (int)(strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) : -1;
-}
-
-/* "> /dev/stderr", which is a file that the host handed to the command: Landlock knows only what
- * lies in the box, but the caller gets no more than it has. */
-static enum call_result
-open_again(struct call *call, struct resolved *resolved, const struct open_request *request)
-{
-    int has = access_of(resolved), wants = (int)(request->flags & O_ACCMODE);
-
-    if (has < 0 || (has != O_RDWR && has != wants)) {
-        return CALL_CONTINUE;
+    has = fdinfo_number(text, "flags:", 8);
+    if (has < 0 || fdinfo_number(text, "mnt_id:", 10) != (int64_t)stat.stx_mnt_id ||
+            fdinfo_number(text, "ino:", 10) != (int64_t)stat.stx_ino) {
+        return false;
     }
-    return open_object(call, resolved->object, request);
+    has &= O_ACCMODE;
+    return has == O_RDWR ||
+           (has == O_WRONLY && (request->flags & O_ACCMODE) == O_WRONLY); /* O_TRUNC writes, too */
 }
 
-/* Whether the kernel refuses this by itself: no directory, link or name that exists is given. */
+/* What a process has open becomes what stands at its path, if it does in the box. */
+static void
+find_by_path(struct call *call, struct resolved *resolved)
+{
+    AUTO(resolved_done) struct resolved found;
+
+    resolved_init(&found);
+    if (resolved_path(call, resolved) < 0 ||
+            resolve_text(call, AT_FDCWD, resolved->path, RESOLVE_NAME, &found) < 0 ||
+            found.object < 0 || found.stat.stx_ino != resolved->stat.stx_ino ||
+            found.stat.stx_dev_major != resolved->stat.stx_dev_major ||
+            found.stat.stx_dev_minor != resolved->stat.stx_dev_minor) {
+        return;
+    }
+    close_fd(steal_fd(&resolved->parent));
+    close_fd(resolved->object);
+    resolved->object = steal_fd(&found.object);
+    resolved->object_mount = found.object_mount;
+    resolved->is_magic = false;
+}
+
+/* On the loop's thread nothing is done that may wait for long. */
+static bool
+may_open_here(const struct call *call, const struct resolved *resolved, int where,
+        const struct open_request *request)
+{
+    const bool shortens =
+            resolved->object >= 0 && (request->flags & O_TRUNC) != 0 && resolved->stat.stx_size > 0;
+
+    return call->on_worker || (!shortens && listeners_are_quick(call->boundary->listeners) &&
+                                      resolve_is_writable(call, where));
+}
+
+/* What is missing or in the way: the errno.  It is told here, since a moment later the kernel may
+ * find something else, which it has no right to open. */
+static int
+fails_by_name(const struct resolved *resolved, const struct open_request *request)
+{
+    if (resolved->object >= 0) {
+        return wants_new(request) ? EEXIST : 0;
+    }
+    if ((request->flags & O_CREAT) == 0) {
+        return ENOENT;
+    }
+    return resolved->needs_directory ? EISDIR : 0;
+}
+
+/* Whether the kernel refuses this by itself: no directory or link is given. */
 static bool
 fails_anyway(const struct resolved *resolved, const struct open_request *request)
 {
-    uint32_t mode = resolved->object >= 0 ? resolved->stat.stx_mode : 0;
+    uint32_t mode = resolved->object >= 0 ? resolved->stat.stx_mode : S_IFREG;
 
-    if (resolved->object < 0) {
-        return (request->flags & O_CREAT) == 0 || resolved->needs_directory;
-    }
-    if (S_ISDIR(mode)) {
-        return !is_tmpfile(request);
-    }
-    return S_ISLNK(mode) || is_tmpfile(request) || (request->flags & O_DIRECTORY) != 0 ||
-           (request->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    return S_ISDIR(mode)
+                   ? !is_tmpfile(request)
+                   : S_ISLNK(mode) || is_tmpfile(request) || (request->flags & O_DIRECTORY) != 0;
 }
 
 static enum call_result
 open_to_write(struct call *call, struct resolved *resolved, const struct open_request *request)
 {
-    int where = resolved->object >= 0 ? resolved->object : resolved->parent;
-    bool is_special = resolved->object >= 0 && !S_ISREG(resolved->stat.stx_mode) &&
-                      !S_ISDIR(resolved->stat.stx_mode);
+    uint32_t mode = resolved->object >= 0 ? resolved->stat.stx_mode : S_IFREG;
     bool decides_reads = call->boundary->plan->read_patterns;
     enum call_result result;
-    int matters;
+    int matters, where;
 
     if (fails_anyway(resolved, request)) {
         return CALL_CONTINUE;
@@ -264,11 +319,15 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
         return matters < 0 ? course_untold(call, resolved, matters, "open")
                            : git_open_link(call, resolved, request);
     }
-    switch (course_of(call, resolved, where, "open", &result)) {
+    if (resolved->is_magic && S_ISREG(mode) && has_open(resolved, request)) {
+        return open_object(call, resolved->object, request);
+    }
+    if (resolved->is_magic) {
+        find_by_path(call, resolved);
+    }
+    where = resolved->object >= 0 ? resolved->object : resolved->parent;
+    switch (course_of_write(call, resolved, where, "open", &result)) {
     case COURSE_CONTINUE:
-        if (resolved->is_magic && S_ISREG(resolved->stat.stx_mode)) {
-            return open_again(call, resolved, request);
-        }
         if (!decides_reads || !only_reads(request)) {
             return CALL_CONTINUE;
         }
@@ -278,13 +337,14 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
     case COURSE_BEHALF:
         break;
     }
-    if (is_special) {
-        return CALL_CONTINUE; /* read-only mounts do not keep from writing to a device or pipe */
+    if (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISFIFO(mode)) {
+        return CALL_CONTINUE; /* read-only mounts do not keep from writing to a device */
     }
     if (request->resolve != 0) {
         return call_fail(call, ENOSYS); /* programs do it with openat then */
     }
-    return call->on_worker ? open_on_behalf(call, resolved, request) : CALL_WORKER;
+    return may_open_here(call, resolved, where, request) ? open_on_behalf(call, resolved, request)
+                                                         : CALL_WORKER;
 }
 
 enum call_result
@@ -312,10 +372,14 @@ calls_open(struct call *call)
         return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, &request);
     }
     if (r < 0) {
-        return creates(&request) ? course_not_made(call, &resolved, r, "open")
-                                 : course_failed(call, &resolved, r, "open");
+        return course_untold(call, &resolved, r, "open");
     }
-    if (only_reads(&request) && resolved.object >= 0) {
+    r = fails_by_name(&resolved, &request);
+    if (r != 0) {
+        return call_fail(call, r);
+    }
+    if (resolved.object >= 0 && only_reads(&request) &&
+            !resolved_is_writable(call, &resolved, resolved.object)) {
         return CALL_CONTINUE;
     }
     return open_to_write(call, &resolved, &request);

@@ -120,6 +120,7 @@ calls_find(const struct call *call)
         [CLASS_ATTRIBUTE] = calls_attribute,
         [CLASS_ACCESS] = calls_access,
         [CLASS_EXEC] = calls_exec,
+        [CLASS_UMASK] = calls_umask,
         [CLASS_NETWORK] = net_handle,
         [CLASS_PROCESS] = calls_process,
         [CLASS_REFUSED] = calls_refused,

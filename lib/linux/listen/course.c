@@ -110,13 +110,6 @@ course_failed(struct call *call, struct resolved *resolved, int error, const cha
 }
 
 enum call_result
-course_not_made(struct call *call, struct resolved *resolved, int error, const char *verb)
-{
-    return error == -ENAMETOOLONG ? call_fail(call, ENAMETOOLONG)
-                                  : course_failed(call, resolved, error, verb);
-}
-
-enum call_result
 course_untold(struct call *call, struct resolved *resolved, int error, const char *verb)
 {
     enum call_result result = course_failed(call, resolved, error, verb);
@@ -149,6 +142,30 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
     }
     /* The box's own is read-only whatever policy says: there is nothing on the host to act on. */
     return own ? COURSE_CONTINUE : COURSE_BEHALF;
+}
+
+enum course
+course_of_write(struct call *call, struct resolved *resolved, int where, const char *verb,
+        enum call_result *ret_result)
+{
+    enum course course = course_of(call, resolved, where, verb, ret_result);
+    int r;
+
+    if (course != COURSE_CONTINUE || resolved->is_magic) {
+        return course;
+    }
+    r = resolved_path(call, resolved);
+    if (r < 0) {
+        *ret_result = course_untold(call, resolved, r, verb);
+        return COURSE_ANSWERED;
+    }
+    if (plan_lets_write(call->boundary->plan, resolved->path)) {
+        return COURSE_CONTINUE;
+    }
+    /* In a git directory that was made a moment ago the box may still write. */
+    return plan_guards_git_file(call->boundary->plan, resolved->path)
+                   ? course_decide(call, resolved, ABX_ACCESS_WRITE, verb, NULL, ret_result)
+                   : COURSE_BEHALF;
 }
 
 enum call_result

@@ -16,6 +16,10 @@ enum course {
  * parent for a name. */
 enum course course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
         enum call_result *ret_result);
+/* The same for a call that makes a name or opens for writing: the kernel does that only where the
+ * plan lets it. */
+enum course course_of_write(struct call *call, struct resolved *resolved, int where,
+        const char *verb, enum call_result *ret_result);
 /* What would stand at a name; `judged` is set where it decides. */
 struct content {
     int fd;
@@ -27,11 +31,8 @@ enum course course_decide(struct call *call, struct resolved *resolved, uint32_t
 /* What a handler returns when the look-up of `resolved` failed with `error` (negative). */
 enum call_result course_failed(
         struct call *call, struct resolved *resolved, int error, const char *verb);
-/* The same for a name that would be made: the kernel makes it also where the way there is longer
- * than a path can be, but then nobody can tell what it would be. */
-enum call_result course_not_made(
-        struct call *call, struct resolved *resolved, int error, const char *verb);
-/* The same where only the path could say what is to become of it: it never continues. */
+/* The same where the kernel is not asked: only the path could say what is to become of it, or the
+ * kernel may find something by now that it has no right to make or to open. */
 enum call_result course_untold(
         struct call *call, struct resolved *resolved, int error, const char *verb);
 /* The same where the host's own object (resolve_host_*) was not to be had: with -EXDEV EACCES and
@@ -49,6 +50,7 @@ enum call_result calls_access(struct call *call);
 enum call_result calls_name(struct call *call);
 enum call_result calls_attribute(struct call *call);
 enum call_result calls_exec(struct call *call);
+enum call_result calls_umask(struct call *call);
 enum call_result calls_process(struct call *call);
 enum call_result calls_refused(struct call *call);
 /* EPERM and an event for a mode that makes a set-user-id or set-group-id file; else false. */

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #define ANSWERS_KEPT 64u
 
@@ -24,6 +25,7 @@ struct listeners {
     atomic_uint n_paused;
     struct loop_source *source;
     struct loop_timer *timer; /* loop thread */
+    uint64_t wary_until_ns; /* loop thread: lately a call took long, the disk is busy */
     struct notify *first; /* loop thread */
     pthread_mutex_t lock; /* of what follows; never held across a call into the broker */
     struct call *held; /* waiting for an answer, or for a while */
@@ -42,11 +44,19 @@ struct notify {
     bool is_paused; /* no worker was free; not read until one is.  Loop thread */
     bool is_over; /* notify_free was called; under the lock of listeners */
     int32_t last_pid; /* told to boundary_saw */
+    struct kept_umask {
+        int32_t pid; /* whose it is; 0: of nobody */
+        mode_t mask;
+        int32_t changing; /* who asked to change it, and has made no other call since; or 0 */
+    } umask; /* umask.c's; loop thread */
     struct notify *next;
     atomic_uint references; /* the loop's and one for each kept call */
 };
 
 void notify_unref(struct notify *notify);
+/* Loop thread: whether what touches a local disk may be done there; else it is a worker's, so that
+ * a busy disk holds up nobody but who writes to it. */
+bool listeners_are_quick(const struct listeners *listeners);
 /* Runs the call's handler and does what it says.  Takes kept calls. */
 void call_run(struct call *call);
 /* Answers a call and, if it is kept, frees it. */

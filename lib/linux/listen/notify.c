@@ -23,6 +23,9 @@
 #    define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
+#define LONG_NS 10000000u /* more than a slice of another thread */
+#define WARY_NS 100000000u
+
 void
 notify_unref(struct notify *notify)
 {
@@ -175,6 +178,25 @@ call_run(struct call *call)
 
 /* ---- the listener ---- */
 
+bool
+listeners_are_quick(const struct listeners *listeners)
+{
+    return clock_now_ns() >= listeners->wary_until_ns;
+}
+
+/* On the loop's thread. */
+static void
+run_here(struct listeners *listeners, struct call *call)
+{
+    uint64_t start = clock_now_ns(), end;
+
+    call_run(call);
+    end = clock_now_ns();
+    if (end - start > LONG_NS) {
+        listeners->wary_until_ns = end + WARY_NS;
+    }
+}
+
 static void
 resume(struct notify *notify)
 {
@@ -231,7 +253,10 @@ on_notification(void *data, uint32_t events)
         notify->last_pid = call.pid;
         boundary_saw(boundary, call.pid, call.command);
     }
-    call_run(&call);
+    if (call.pid == notify->umask.changing) {
+        notify->umask.changing = 0;
+    }
+    run_here(notify->listeners, &call);
 }
 
 static void

@@ -74,6 +74,10 @@ uint64_t resolve_mount_of(const struct statx *stat);
 int resolve_host_parent(struct call *call, struct resolved *resolved);
 int resolve_host_object(struct call *call, struct resolved *resolved);
 
+/* The same, but the box's own where it may write, which does not block. */
+int resolve_acting_parent(struct call *call, struct resolved *resolved);
+int resolve_acting_object(struct call *call, struct resolved *resolved);
+
 /* The devices of the box's mounts whose look-ups may block for long or are served by this very
  * thread. */
 struct slow_devices {

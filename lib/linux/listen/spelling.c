@@ -82,6 +82,26 @@ box_number(const struct call *call, const char *field, const char *field_of_host
     return number;
 }
 
+/* A name below a directory that the caller has open: "/proc/self/fd/7/name". */
+static int
+put_directory(const struct call *call, char *path)
+{
+    const size_t start = strlen("/proc/self/fd/");
+    size_t end;
+    char with[PATH_MAX];
+    int r;
+
+    if (path[start - 1] == '\0') {
+        return 0;
+    }
+    end = start + strspn(path + start, "0123456789");
+    if (end == start || path[end] != '/' || path[end + strspn(path + end, "/")] == '\0') {
+        return 0;
+    }
+    r = base_of(call, proc_number(path + start), with, sizeof with);
+    return r < 0 ? r : put_prefix(path, end, with);
+}
+
 int
 spelling_put_caller(const struct call *call, char *path)
 {
@@ -103,7 +123,10 @@ spelling_put_caller(const struct call *call, char *path)
     } else if (r == 0 && spelling_starts_with(path, "/proc/self/cwd")) {
         r = base_of(call, AT_FDCWD, with, sizeof with);
         r = r < 0 ? r : put_prefix(path, strlen("/proc/self/cwd"), with);
-    } else if (r == 0 && spelling_starts_with(path, "/proc/self")) {
+    } else if (r == 0 && spelling_starts_with(path, "/proc/self/fd")) {
+        r = put_directory(call, path);
+    }
+    if (r == 0 && spelling_starts_with(path, "/proc/self")) {
         snprintf(with, sizeof with, "/proc/%" PRIu64, box_number(call, "NStgid", "Tgid"));
         r = put_prefix(path, strlen("/proc/self"), with);
     } else if (r == 0 && spelling_starts_with(path, "/proc/thread-self")) {

@@ -12,10 +12,16 @@
 static uint64_t
 handled(uint32_t abi)
 {
-    uint64_t rights = FS_EXECUTE | FS_WRITE_FILE | FS_READ | FS_REMOVE_MAKE;
+    uint64_t rights = FS_EXECUTE | FS_WRITE_FILE | FS_READ | FS_REMOVE | FS_MAKE;
 
     return rights | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) |
            (abi >= 5 ? FS_IOCTL_DEV : 0);
+}
+
+uint64_t
+landlock_change(const struct plan *plan, const char *path)
+{
+    return plan_lets_write(plan, path) ? FS_CHANGE : FS_REMOVE;
 }
 
 static void
@@ -63,7 +69,8 @@ allow_writable(struct lowering *lowering)
         if (place->read == ABX_VERDICT_ALLOW && place->write == ABX_VERDICT_ALLOW &&
                 (above == NULL || above->write != ABX_VERDICT_ALLOW ||
                         plan_is_private(plan, parent))) {
-            landlock_allow(lowering, place->path, place->is_directory, FS_READ | FS_CHANGE);
+            landlock_allow(lowering, place->path, place->is_directory,
+                    FS_READ | landlock_change(plan, place->path));
         }
     }
 }
@@ -81,7 +88,7 @@ allow_private(struct lowering *lowering)
         } else if (own->kind == PRIVATE_PROC) {
             landlock_allow(lowering, own->path, true, FS_WRITE);
         } else if (own->kind == PRIVATE_TMPFS && own->writable) {
-            landlock_allow(lowering, own->path, true, FS_READ | FS_CHANGE);
+            landlock_allow(lowering, own->path, true, FS_READ | landlock_change(plan, own->path));
         }
     }
 }

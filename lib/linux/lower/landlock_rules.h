@@ -11,7 +11,8 @@ enum {
     FS_WRITE_FILE = 1 << 1,
     FS_READ_FILE = 1 << 2,
     FS_READ_DIR = 1 << 3,
-    FS_REMOVE_MAKE = 0x1ff0, /* remove directory, file; make all seven kinds */
+    FS_REMOVE = 0x30, /* directory, file */
+    FS_MAKE = 0x1fc0, /* all seven kinds */
     FS_REFER = 1 << 13, /* since ABI 2; before, renames between directories are refused */
     FS_TRUNCATE = 1 << 14, /* since ABI 3 */
     FS_IOCTL_DEV = 1 << 15, /* since ABI 5 */
@@ -21,10 +22,12 @@ enum {
 
     FS_READ = FS_READ_FILE | FS_READ_DIR,
     FS_WRITE = FS_WRITE_FILE | FS_TRUNCATE,
-    FS_CHANGE = FS_WRITE | FS_REMOVE_MAKE | FS_REFER,
+    FS_CHANGE = FS_WRITE | FS_REMOVE | FS_MAKE | FS_REFER,
     FS_OF_FILE = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV
 };
 
+/* The rights to a place that may be written: where the broker does the writing, only to remove. */
+uint64_t landlock_change(const struct plan *plan, const char *path);
 /* One rule, with what the ABI knows of these rights. */
 void landlock_allow(
         struct lowering *lowering, const char *path, bool is_directory, uint64_t rights);

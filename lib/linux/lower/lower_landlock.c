@@ -30,7 +30,7 @@ rights_of(const struct plan *plan, const struct place *place)
     }
     rights = FS_READ | (plan->restrict_exec || place->no_exec ? 0 : FS_EXECUTE);
     if (place->write == ABX_VERDICT_ALLOW && !place->guarded) {
-        rights |= FS_CHANGE;
+        rights |= landlock_change(plan, place->path);
     }
     return rights;
 }

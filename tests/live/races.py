@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What changes between the look of the supervisor and the act gains nothing: races.py TOOL
+
+Each kind runs in a box of its own.  The path of a call lies in memory that another process of the box writes to all the time, so
+that what the supervisor read and what the kernel reads differ; or another process comes in the moment in which something is made."""
+import ctypes
+import mmap
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SECONDS = 1.5
+ENOUGH = 50  # tries: fewer would tell nothing
+LINK = b"gitdir: ../evil\n"
+EVIL = b"[core]\n\tfsmonitor = /bin/evil\n"
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Memory:
+    """Text that other processes see, and may change."""
+
+    def __init__(self, text):
+        self.map = mmap.mmap(-1, 4096)
+        self.map[: len(text) + 1] = text + b"\0"
+        self.at = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self.map)))
+
+
+class Child:
+    """Another process, which does one thing until it is ended."""
+
+    def __init__(self, work, *arguments):
+        self.pid = os.fork()
+        if self.pid == 0:
+            work(*arguments)
+            os._exit(0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+def alternate(memory, *texts):
+    while True:
+        for text in texts:
+            memory.map[: len(text) + 1] = text + b"\0"
+
+
+def race(attempt):
+    """Attempts until one wins or the time is over."""
+    end, tries = time.monotonic() + SECONDS, 0
+    while time.monotonic() < end:
+        tries += 1
+        if attempt():
+            return f"won after {tries} tries"
+    return "lost" if tries >= ENOUGH else f"only {tries} tries"
+
+
+def content_of(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def remove(*names):
+    for name in names:
+        if os.path.isdir(name) and not os.path.islink(name):
+            shutil.rmtree(name, ignore_errors=True)
+        elif os.path.lexists(name):
+            try:
+                os.unlink(name)
+            except OSError:
+                pass
+
+
+# ---- a name by which git finds its directories ----
+
+
+def is_free():
+    """Whether what stands at m/.git is one that the box may do with what it likes."""
+    if not os.path.lexists("m/.git"):
+        return False
+    if os.path.islink("m/.git") or content_of("m/.git") == LINK:
+        return True
+    try:
+        os.makedirs("m/.git/hooks", exist_ok=True)
+        os.close(os.open("m/.git/hooks/post-checkout", os.O_WRONLY | os.O_CREAT, 0o755))
+        return True
+    except OSError:
+        return False
+
+
+def create(path):
+    fd = libc.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    if fd >= 0:
+        os.write(fd, LINK)
+        os.close(fd)
+
+
+def directory():
+    os.makedirs("m/d/hooks", exist_ok=True)
+
+
+def file():
+    with open("m/f", "wb") as out:
+        out.write(LINK)
+
+
+def nothing():
+    pass
+
+
+# What is made ready, and the call.
+NAMES = {
+    "mkdir": (nothing, lambda path: libc.mkdir(path, 0o755)),
+    "open": (nothing, create),
+    "open of a file that is there": (lambda: open("m/xgit", "w").close(), create),
+    "mknod": (nothing, lambda path: libc.mknod(path, 0o100644, 0) == 0 and create(path)),
+    "symlink": (nothing, lambda path: libc.symlink(b"../evil", path)),
+    "link": (file, lambda path: libc.link(b"m/f", path)),
+    "rename of a directory": (directory, lambda path: libc.rename(b"m/d", path)),
+    "rename of a file": (file, lambda path: libc.rename(b"m/f", path)),
+}
+
+
+def a_name_of_git(prepare, call):
+    path = Memory(b"m/xgit")
+
+    def attempt():
+        remove("m/.git", "m/xgit")
+        prepare()
+        call(path.at)
+        return is_free()
+
+    with Child(alternate, path, b"m/.git", b"m/xgit"):
+        return race(attempt)
+
+
+# ---- in a git directory that is being made ----
+
+
+def hook():
+    while True:
+        libc.mkdir(b"m/.git/hooks", 0o755)
+        fd = libc.open(b"m/.git/hooks/post-checkout", os.O_WRONLY | os.O_CREAT, 0o755)
+        if fd >= 0:
+            os.close(fd)
+
+
+def a_hook():
+    def attempt():
+        remove("m/.git")
+        libc.mkdir(b"m/.git", 0o755)
+        return os.path.lexists("m/.git/hooks/post-checkout")
+
+    with Child(hook):
+        return race(attempt)
+
+
+def catch(out):
+    """Sends a descriptor of a new m/.git by which it can be written to."""
+    while True:
+        fd = libc.open(b"m/.git", os.O_PATH | os.O_DIRECTORY)
+        if fd >= 0:
+            if not os.fstatvfs(fd).f_flag & os.ST_RDONLY:
+                socket.send_fds(out, [b"x"], [fd])
+            os.close(fd)
+
+
+def caught():
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.02)
+    with Child(catch, theirs):
+        for _ in range(200):
+            remove("m/.git")
+            libc.mkdir(b"m/.git", 0o755)
+            try:
+                fd = socket.recv_fds(ours, 1, 1)[1][0]
+            except OSError:
+                continue
+            if os.path.isdir("m/.git") and os.path.samestat(os.fstat(fd), os.stat("m/.git")):
+                return fd
+            os.close(fd)
+    return None
+
+
+def a_key():
+    """The configuration is opened by a descriptor that leads around the mount which guards it."""
+    fd = caught()
+    if fd is None:
+        return "lost"
+    subprocess.run(["git", "init", "-q", "m"], check=True)
+    open("m/aaa", "w").close()
+    path = Memory(b"../aaa")
+
+    def attempt():
+        opened = libc.openat(fd, path.at, os.O_WRONLY | os.O_APPEND)
+        if opened >= 0:
+            os.write(opened, EVIL)
+            os.close(opened)
+        return EVIL in content_of("m/.git/config")
+
+    with Child(alternate, path, b"../aaa", b"config"):
+        return race(attempt)
+
+
+# ---- what the host handed in for reading ----
+
+
+def handed_in(*flags):
+    """Descriptor 0 is of one file and of another by turns; its name in /proc is opened to write."""
+    given, own = os.dup(0), os.open("own", os.O_RDWR | os.O_CREAT)
+    ends = []
+
+    def swap():
+        while not ends:
+            os.dup2(own, 0)
+            os.dup2(given, 0)
+
+    def attempt():
+        try:
+            os.close(os.open("/proc/self/fd/0", *flags))
+        except OSError:
+            pass
+        try:
+            fd = os.open("/proc/self/fd/0", os.O_WRONLY)
+        except OSError:
+            return os.fstat(given).st_size == 0
+        won = os.path.samestat(os.fstat(fd), os.fstat(given))
+        os.close(fd)
+        return won
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        return race(attempt)
+    finally:
+        ends.append(True)
+        thread.join()
+
+
+KINDS = {name: lambda made=made: a_name_of_git(*made) for name, made in NAMES.items()}
+KINDS["a hook in a new git directory"] = a_hook
+KINDS["a key in a new git directory"] = a_key
+KINDS["a file that was handed in"] = lambda: handed_in(os.O_WRONLY)
+KINDS["a file that was handed in, cut off"] = lambda: handed_in(os.O_RDONLY | os.O_TRUNC)
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    failed = 0
+    for kind in KINDS:
+        work = tempfile.mkdtemp()
+        os.makedirs(f"{work}/ws/m")
+        os.makedirs(f"{work}/ws/evil")
+        shutil.copy(__file__, f"{work}/ws/races.py")
+        with open(f"{work}/policy.json", "w") as policy, open(f"{work}/given", "w") as given:
+            policy.write('{"version":1,"extends":"workspace-write"}')
+            given.write("x\n")
+        with open(f"{work}/given") as given:
+            done = subprocess.run([tool, "run", "--policy", f"{work}/policy.json", "--workspace", f"{work}/ws", "--var", f"home={work}/home",
+                                   "--cwd", f"{work}/ws", "--", "python3", "races.py", "--inside", kind],
+                                  stdin=given, capture_output=True, text=True, cwd=work)
+        if done.stdout.strip() != "lost":
+            failed += 1
+            print(f"FAIL {kind}: {done.stdout}{done.stderr}")
+        shutil.rmtree(work, ignore_errors=True)
+    print(f"{len(KINDS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if sys.argv[1] == "--inside":
+    print(KINDS[sys.argv[2]]())
+else:
+    sys.exit(main())
