@@ -226,6 +226,7 @@ tell_end(void *data)
     const struct end *end = data;
     const struct broker *broker = end->boundary->broker;
 
+    notify_report_git(end->boundary, end->command);
     broker->exited(broker->data, end->command, &end->status);
 }
 

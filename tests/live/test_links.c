@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char policy[] = "{\"version\":1,\"filesystem\":{"
                              "\"read\":{\"allow\":[\"/\"],\"deny\":[\"**/secrets/*.pem\"]},"
@@ -87,11 +90,12 @@ static const char hook[] = "mkdir .git && mkdir .git/hooks && echo x > .git/hook
                            "&& echo hooked; mkdir b; mkdir b/git; mv b/git b/.git && mkdir "
                            "b/.git/hooks && echo x > b/.git/hooks/pre-commit && echo hooked; true";
 
+static const char git[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+                          "\"write\":{\"allow\":[\"${workspace}\"]}},"
+                          "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}}}";
+
 START_TEST(no_way_to_a_git_directory_hides_it)
 {
-    static const char git[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
-                              "\"write\":{\"allow\":[\"${workspace}\"]}},"
-                              "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}}}";
     char script[1024];
 
     snprintf(script, sizeof script, "%s\n%s", ways[_i].way, hook);
@@ -101,6 +105,40 @@ START_TEST(no_way_to_a_git_directory_hides_it)
             result.errors);
     ck_assert_int_eq(result.exit.code, 0);
     abxtest_result_done(&result);
+    abxtest_close(&test);
+}
+END_TEST
+
+/* The host plays who won a race: it puts a hook there while the command runs. */
+START_TEST(a_hook_in_a_new_git_directory_is_told_when_the_command_ends)
+{
+    static const char script[] =
+            "mkdir new new/.git new/.git/hooks && echo > new/.git/hooks/a.sample && "
+            "chmod 755 new/.git/hooks/a.sample && echo > ready; "
+            "until [ -e new/.git/hooks/post-checkout ]; do sleep 0.01; done";
+    abx_exit exit = { .size = sizeof exit };
+    abx_process *process;
+    abx_event *event;
+    char *ready;
+
+    abxtest_open(&test, git);
+    process = abxtest_spawn(&test, script, NULL);
+    while ((ready = abxtest_read(&test, "ready")) == NULL) {
+        usleep(1000);
+    }
+    free(ready);
+    abxtest_write(&test, "new/.git/hooks/post-checkout", "#!/bin/sh\n");
+    ck_assert_int_eq(chmod(abxtest_path(&test, "new/.git/hooks/post-checkout"), 0755), 0);
+    ck_assert_int_eq(abx_process_wait(process, -1, &exit), ABX_OK);
+    abx_process_unref(process);
+    abxtest_take_events(&test);
+    event = abxtest_find(
+            &test, ABX_EVENT_NOTICE, abxtest_path(&test, "new/.git/hooks/post-checkout"));
+    ck_assert_ptr_nonnull(event);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "boundary:git-executable");
+    ck_assert_ptr_null(
+            abxtest_find(&test, ABX_EVENT_NOTICE, abxtest_path(&test, "new/.git/hooks/a.sample")));
+    abxtest_expect_no_denial(&test);
     abxtest_close(&test);
 }
 END_TEST
@@ -115,6 +153,7 @@ make_suite(void)
     tcase_add_loop_test(
             tcase, no_link_and_no_rename_gets_around_a_pattern, 0, sizeof cases / sizeof cases[0]);
     tcase_add_loop_test(tcase, no_way_to_a_git_directory_hides_it, 0, sizeof ways / sizeof ways[0]);
+    tcase_add_test(tcase, a_hook_in_a_new_git_directory_is_told_when_the_command_ends);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -105,7 +105,10 @@ git_guard_moved(struct call *call, const char *directory)
     bool ok = host_real.find_git(NULL, directory, FIND_MAX, &paths) == 0;
 
     for (size_t i = 0; i < paths.count && ok; i++) {
-        ok = guard_path(call, *vec_at(&paths, char *, i)) == 0;
+        const char *path = *vec_at(&paths, char *, i);
+
+        ok = guard_path(call, path) == 0;
+        git_remember(call, path);
     }
     free_paths(&paths);
     return ok;

@@ -21,6 +21,8 @@ bool git_is_in(const char *directory);
 /* Guards those in a directory that was moved to where the box does not write yet.  False: not all.
  */
 bool git_guard_moved(struct call *call, const char *directory);
+/* Remembers a git directory that the call's command made.  Any thread. */
+void git_remember(struct call *call, const char *path);
 /* Opens such a file to be made or replaced: it appears when its content is there and was judged. */
 enum call_result git_open_link(
         struct call *call, struct resolved *resolved, const struct open_request *request);

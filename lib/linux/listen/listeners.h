@@ -15,6 +15,12 @@
 
 #define ANSWERS_KEPT 64u
 
+/* A git directory that a command made; git_report.c. */
+struct made_git {
+    uint64_t command;
+    char *path;
+};
+
 struct listeners {
     struct boundary *boundary;
     struct workers *workers;
@@ -34,6 +40,7 @@ struct listeners {
         abx_verdict verdict;
     } answers[ANSWERS_KEPT]; /* the latest: an answer may come before its question is kept */
     unsigned int next_answer;
+    struct vec made_git; /* struct made_git */
 };
 
 struct notify {
@@ -65,6 +72,9 @@ void call_finish(struct call *call, enum call_result result);
 bool call_to_worker(struct call *call);
 /* The handler of a system call. */
 call_handler calls_find(const struct call *call);
+
+/* git_report.c */
+void git_forget(struct listeners *listeners);
 
 /* held.c */
 /* Keeps a call until what it waits for has come.  Any thread. */

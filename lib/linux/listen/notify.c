@@ -281,6 +281,7 @@ listeners_new(struct boundary *boundary)
         return NULL;
     }
     listeners->boundary = boundary;
+    listeners->made_git = VEC(struct made_git);
     pthread_mutex_init(&listeners->lock, NULL);
     listeners->workers = workers_new();
     listeners->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -371,6 +372,7 @@ notify_close(struct boundary *boundary)
     held_drop(listeners, NULL);
     close_fd(listeners->wake);
     close_fd(listeners->own_fds);
+    git_forget(listeners);
     pthread_mutex_destroy(&listeners->lock);
     free(listeners);
     boundary->listeners = NULL;

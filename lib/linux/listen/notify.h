@@ -22,6 +22,10 @@ struct notify *notify_new(struct boundary *boundary, struct notify_owner *owner,
 void notify_free(struct notify *notify);
 /* Loop thread: calls held under this ticket go on or fail. */
 void notify_answer(struct boundary *boundary, uint64_t ticket, abx_verdict verdict);
+/* A command has ended: NOTICEs about what is executable in git directories that it made.  Loop
+ * thread.
+ */
+void notify_report_git(struct boundary *boundary, uint64_t command);
 /* Frees what the listeners of a box share (its workers); after the last notify_free of the box.
  * Loop thread. */
 void notify_close(struct boundary *boundary);
