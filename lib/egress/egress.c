@@ -3,13 +3,15 @@
  * threads post calls.  Knows nothing of what it runs.
  *
  * libevent is a guest's guest here: nothing global of it is set (log and memory functions, locks,
- * signals), since the host may use it too.  So nothing may happen that it would report or exit for.
+ * signals), since the host may use it too.  So nothing may happen that it would report or exit for
+ * (base.c).
  */
 #include "egress/lookup.h"
 #include "egress/reading.h"
 #include "egress/thread.h"
 
 #include "base/mem.h"
+#include "egress/base.h"
 #include "egress/box.h"
 
 #include <errno.h>
@@ -20,41 +22,6 @@
 #include <unistd.h>
 
 #define STACK_SIZE (512u << 10)
-#define DESCRIPTORS_OF_A_BASE 4
-
-/* Whether a base can be made: event_base_new calls exit() where it finds no descriptor for its
- * pipe.  Another thread can take them all in between, but hardly in this moment. */
-static bool
-has_descriptors(void)
-{
-    int fds[DESCRIPTORS_OF_A_BASE];
-    int n = 0;
-
-    while (n < DESCRIPTORS_OF_A_BASE && (fds[n] = eventfd(0, EFD_CLOEXEC)) >= 0) {
-        n++;
-    }
-    for (int i = 0; i < n; i++) {
-        close_fd(fds[i]);
-    }
-    return n == DESCRIPTORS_OF_A_BASE;
-}
-
-static struct event_base *
-base_new(void)
-{
-    struct event_config *config = has_descriptors() ? event_config_new() : NULL;
-    struct event_base *base = NULL;
-
-    if (config == NULL) {
-        return NULL;
-    }
-    if (event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) == 0 &&
-            event_config_require_features(config, EV_FEATURE_ET) == 0) {
-        base = event_base_new_with_config(config);
-    }
-    event_config_free(config);
-    return base;
-}
 
 /* ---- calls from other threads ---- */
 static void
@@ -208,7 +175,7 @@ egress_new(struct egress **ret_egress, struct fail *fail)
     egress->scratch = malloc(SCRATCH_SIZE);
     egress->lookups = lookups_new(egress);
     egress->reading = reading_new();
-    egress->base = error == 0 ? base_new() : NULL;
+    egress->base = error == 0 ? base_new(&error) : NULL;
     if (egress->base != NULL) {
         egress->wakened =
                 event_new(egress->base, egress->wake, EV_READ | EV_PERSIST, run_posted, egress);
@@ -216,7 +183,7 @@ egress_new(struct egress **ret_egress, struct fail *fail)
     if (error == 0 &&
             (egress->scratch == NULL || egress->lookups == NULL || egress->reading == NULL ||
                     egress->wakened == NULL || event_add(egress->wakened, NULL) != 0)) {
-        error = has_descriptors() ? ENOMEM : EMFILE;
+        error = ENOMEM;
     }
     error = error == 0 ? start(egress) : error;
     if (error != 0) {
