@@ -10,8 +10,9 @@
 
 #define METHOD_MAX 24u
 
-/* Where the head ends, also where its lines end otherwise than they should: then it is refused at
- * once.  0: not there yet; -1: too long, or too many lines. */
+/* Where the head ends, or the first line of it that ends otherwise than with CR LF: whoever reads
+ * the lines refuses it then, at once, since some take that for the end.  0: not there yet; -1: too
+ * long, or too many lines. */
 static int
 find_end(const char *bytes, size_t length)
 {
@@ -20,14 +21,14 @@ find_end(const char *bytes, size_t length)
 
     for (size_t at = 0; at < most;) {
         const char *end = memchr(bytes + at, '\n', most - at);
-        size_t line;
+        size_t line = end == NULL ? most - at : (size_t)(end - (bytes + at));
+        const char *cr = memchr(bytes + at, '\r', line);
 
-        if (end == NULL) {
+        if (end == NULL && (cr == NULL || cr + 1 == bytes + most)) {
             break;
         }
-        line = (size_t)(end - (bytes + at));
-        at += line + 1;
-        if (line == 0 || (line == 1 && end[-1] == '\r')) {
+        at += end == NULL ? line : line + 1;
+        if (line == 1 || cr == NULL || cr + 1 != end) {
             return (int)at;
         }
         if (++lines > HTTP_FIELDS_MAX + 1) {

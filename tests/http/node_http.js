@@ -20,10 +20,10 @@ function* connections(input) {
 
 const connectionOf = new WeakMap();
 const server = http.createServer({ keepAliveTimeout: 60000 }, (request, response) => {
-  const one = { request, body: [], complete: 0 };
+  const one = { request, body: [] };
   connectionOf.get(request.socket).requests.push(one);
   request.on('data', (piece) => one.body.push(piece));
-  request.on('end', () => { one.complete = 1; response.end(); });
+  request.on('end', () => response.end());
   request.on('error', () => {});
 });
 server.on('clientError', (error, socket) => {
@@ -50,8 +50,8 @@ async function main() {
   const out = [];
   for (const bytes of connections(fs.readFileSync(0))) {
     const { requests, refused } = await feed(bytes);
-    for (const { request, body, complete } of requests) {
-      out.push(['request', latin(request.method), latin(request.url), hex(Buffer.concat(body)), complete,
+    for (const { request, body } of requests) {
+      out.push(['request', latin(request.method), latin(request.url), hex(Buffer.concat(body)), request.complete ? 1 : 0,
         ...request.rawHeaders.map(latin)].join(' '));
     }
     out.push(refused ? `refused ${refused}` : 'end');

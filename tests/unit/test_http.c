@@ -43,6 +43,11 @@ static const struct request_case {
     { "bare CR in a field", TEXT("GET / HTTP/1.1\r\n" HOST "A: b\rC: d\r\n\r\n"), 400 },
     { "bare CR in the first line", TEXT("GET /\r HTTP/1.1\r\n" HOST "\r\n"), 400 },
     { "two CR", TEXT("GET / HTTP/1.1\r\r\n" HOST "\r\n"), 400 },
+    /* and before all of it is there, since some take it for the end */
+    { "bare CR instead of the end", TEXT("GET / HTTP/1.1\r\n" HOST "\r-"), 400 },
+    { "bare CR, a line that ends later", TEXT("GET / HTTP/1.1\r\n" HOST "\r-\n"), 400 },
+    { "bare CR in a first line without end", TEXT("GET /\r HTTP/1.1"), 400 },
+    { "bare LF without end", TEXT("GET / HTTP/1.1\n" HOST), 400 },
     { "an empty line first", TEXT("\r\nGET / HTTP/1.1\r\n" HOST "\r\n"), 400 },
     { "a line that goes on", TEXT("GET / HTTP/1.1\r\n" HOST "A: b\r\n c\r\n\r\n"), 400 },
     { "a first field that goes on", TEXT("GET / HTTP/1.1\r\n " HOST "\r\n"), 400 },
