@@ -285,7 +285,10 @@ settle(struct reading *reading)
         return refuse(reading, 400, "Connection says both 'close' and 'keep-alive'");
     }
     head->keep_alive = !reading->has_close && (head->minor > 0 || reading->has_keep_alive);
-    if (reading->has_upgrade && head->minor > 0) {
+    if (reading->has_upgrade && head->minor == 0) {
+        return refuse(reading, 400, "an upgrade in HTTP/1.0");
+    }
+    if (reading->has_upgrade) {
         head->upgrade = reading->upgrade;
     }
     return 0;
