@@ -76,15 +76,13 @@ keep_pairs(abx_policy_builder *builder, struct fail *fail)
     return ABX_OK;
 }
 
-/* A layer that says nothing about what is passed leaves that to the others. */
 static abx_status
-finish_environment(abx_policy_builder *builder, struct fail *fail)
+add_default_environment(abx_policy_builder *builder, struct fail *fail)
 {
     const char *home = variable_get(&builder->variables, "home");
-    bool passes = builder->given & GIVEN_PASS || builder->env_pass.count > 0;
     abx_status r = ABX_OK;
 
-    if (passes && !(builder->given & GIVEN_PASS)) {
+    if (builder->env_pass.count > 0 && !(builder->given & GIVEN_PASS)) {
         for (const char *const *name = passed_names(); r >= 0 && *name != NULL; name++) {
             r = add_default_env(builder, *name, NULL, fail);
         }
@@ -92,9 +90,16 @@ finish_environment(abx_policy_builder *builder, struct fail *fail)
     if (r >= 0 && home != NULL) {
         r = add_default_env(builder, "HOME", home, fail);
     }
-    if (r >= 0) {
-        r = keep_pairs(builder, fail);
-    }
+    return r;
+}
+
+/* A layer that says nothing about what is passed leaves that to the others. */
+static abx_status
+keep_environment(abx_policy_builder *builder, struct fail *fail)
+{
+    bool passes = builder->given & GIVEN_PASS || builder->env_pass.count > 0;
+    abx_status r = keep_pairs(builder, fail);
+
     return r >= 0 && passes ? keep_texts(builder->layer, &builder->env_pass,
                                       &builder->layer->settings.env_pass, fail)
                             : r;
@@ -175,10 +180,13 @@ finish_settings(abx_policy_builder *builder, struct fail *fail)
 {
     struct layer *layer = builder->layer;
     struct policy_settings *settings = &layer->settings;
-    abx_status r = finish_environment(builder, fail);
+    abx_status r = add_default_environment(builder, fail);
 
     if (r >= 0) {
         r = builder_finish_credentials(builder, fail);
+    }
+    if (r >= 0) {
+        r = keep_environment(builder, fail);
     }
     if (r >= 0) {
         r = finish_inputs(builder, fail);

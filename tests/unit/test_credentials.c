@@ -205,6 +205,39 @@ START_TEST(strictly_a_credential_for_a_host_that_nothing_reaches_is_an_error)
 }
 END_TEST
 
+static const struct variable_case {
+    const char *environment;
+    bool ok;
+} variable_cases[] = {
+    { "\"pass\":[\"PATH\",\"LANG\"]", true },
+    { "\"pass\":[\"PATH\"],\"set\":{\"A\":\"b\"}", true },
+    { "\"pass\":[]", true },
+    { "\"pass\":[\"PATH\",\"HR_TOKEN\"]", false },
+    { "\"set\":{\"HR_TOKEN\":\"b\"}", false },
+};
+
+START_TEST(a_variable_that_is_set_or_passed_has_no_stand_in)
+{
+    const struct variable_case *c = &variable_cases[_i];
+    char json[512];
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    abx_status r;
+
+    snprintf(json, sizeof json,
+            "{\"version\":1,\"environment\":{%s},\"network\":{\"mode\":\"filtered\"},"
+            "\"credentials\":[" CREDENTIAL("\"hosts\":[\"hr.com\"]") "]}",
+            c->environment);
+    r = parse(json, &policy, &error);
+    ck_assert_msg(r == (c->ok ? ABX_OK : ABX_ERR_POLICY), "%s: %d", json, r);
+    if (!c->ok) {
+        ck_assert_ptr_nonnull(strstr(abx_error_get_message(error), "HR_TOKEN"));
+    }
+    abx_error_unref(error);
+    abx_policy_unref(policy);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -220,6 +253,8 @@ make_suite(void)
     tcase_add_test(tcase, a_credential_for_a_host_that_nothing_reaches_is_a_warning);
     tcase_add_loop_test(tcase, strictly_a_credential_for_a_host_that_nothing_reaches_is_an_error, 0,
             N_ELEMENTS(strict_cases));
+    tcase_add_loop_test(
+            tcase, a_variable_that_is_set_or_passed_has_no_stand_in, 0, N_ELEMENTS(variable_cases));
     suite_add_tcase(suite, tcase);
     return suite;
 }
