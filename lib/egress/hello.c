@@ -30,7 +30,7 @@ take(struct reader *reader, size_t length)
 {
     const uint8_t *at = reader->at;
 
-    if (length > reader->left) {
+    if (reader->failed || length > reader->left) {
         reader->failed = true;
         reader->left = 0;
         return NULL;

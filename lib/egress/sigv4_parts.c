@@ -66,15 +66,23 @@ split_head(const struct sigv4_message *message, struct parts *parts)
     }
 }
 
-const struct field *
-parts_find(const struct parts *parts, const char *name)
+/* The first after `field`, or of all. */
+static const struct field *
+find_after(const struct parts *parts, const struct field *field, const char *name)
 {
-    for (size_t i = 0; i < parts->n_fields; i++) {
+    for (size_t i = field == NULL ? 0 : (size_t)(field - parts->fields) + 1; i < parts->n_fields;
+            i++) {
         if (piece_is(parts->fields[i].name, name)) {
             return &parts->fields[i];
         }
     }
     return NULL;
+}
+
+const struct field *
+parts_find(const struct parts *parts, const char *name)
+{
+    return find_after(parts, NULL, name);
 }
 
 static bool
@@ -183,14 +191,17 @@ sigv4_split(const struct sigv4_message *message, struct parts *parts)
                        ? "it is not signed by " ALGORITHM
                        : NULL;
     }
+    if (find_after(parts, field, "authorization") != NULL) {
+        return "it is signed more than once";
+    }
     if (field->value.length < sizeof ALGORITHM ||
             memcmp(field->value.at, ALGORITHM " ", sizeof ALGORITHM) != 0 ||
             !split_authorization(field->value, parts)) {
         return "it is not signed by " ALGORITHM;
     }
     field = parts_find(parts, "x-amz-date");
-    if (field == NULL || parts->signature.length == 0) {
-        return "it has no x-amz-date, or no signature";
+    if (field == NULL || parts->signature.length == 0 || parts->signed_names.length == 0) {
+        return "it has no x-amz-date, no signature, or signs no field";
     }
     parts->time = field->value;
     return NULL;

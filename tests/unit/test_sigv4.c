@@ -195,8 +195,10 @@ static const struct forgery {
     { "another signature", "98ad7217", "a8ad7217" },
     { "a longer signature", "ece108bd", "ece108bd0" },
     { "no signature", ", Signature=98ad", ", Signatury=98ad" },
+    { "no signed fields", "SignedHeaders=", "SignedHeadery=" },
     { "another algorithm", "AWS4-HMAC-SHA256 ", "AWS4-ECDSA-P256-SHA256 " },
     { "a field less", "x-amz-storage-class: R", "x-amz-storage-clasz: R" },
+    { "a second signature", "ece108bd\r\n", "ece108bd\r\nAuthorization: another\r\n" },
     { "no scope", "/aws4_request", "/aws5_request" },
 };
 
