@@ -41,6 +41,16 @@ START_TEST(an_allowed_name_is_reached_and_the_gateway_is_told_who)
 }
 END_TEST
 
+START_TEST(what_a_program_sends_first_is_not_dropped)
+{
+    net_box_expect(&net,
+            "import struct; s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)\n"
+            "s.send(struct.pack('=IHHIIBxHiII', 32, 18, 1, 1, 0, 0, 0, 2000, 0, 0))\n"
+            "print(b'noqueue\\0' in s.recv(65536))",
+            "True\n"); /* the link's queue; else it is \"noop\" */
+}
+END_TEST
+
 static const struct spelling_case {
     const char *script, *output;
 } spelling_cases[] = {
@@ -295,6 +305,7 @@ make_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, an_allowed_name_is_reached_and_the_gateway_is_told_who);
+    tcase_add_test(tcase, what_a_program_sends_first_is_not_dropped);
     tcase_add_loop_test(tcase, however_the_name_is_spelled, 0, N_ELEMENTS(spelling_cases));
     tcase_add_test(tcase, a_denied_name_fails_at_once_with_its_event);
     tcase_add_loop_test(

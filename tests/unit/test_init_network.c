@@ -48,8 +48,8 @@ static const struct attribute_name data_names[] = { { VETH_INFO_PEER, "peer", 'e
 static const struct attribute_name info_names[] = { { IFLA_INFO_KIND, "kind", 't' },
     { IFLA_INFO_DATA, "data", '/' }, { 0 } };
 static const struct attribute_name link_names[] = { { IFLA_IFNAME, "name", 't' },
-    { IFLA_MTU, "mtu", 'n' }, { IFLA_ADDRESS, "hardware", 'h' }, { IFLA_LINKINFO, "info", '/' },
-    { 0 } };
+    { IFLA_MTU, "mtu", 'n' }, { IFLA_TXQLEN, "queue", 'n' }, { IFLA_ADDRESS, "hardware", 'h' },
+    { IFLA_LINKINFO, "info", '/' }, { 0 } };
 static const struct attribute_name address_names[] = { { IFA_LOCAL, "local", 'a' },
     { IFA_ADDRESS, "address", 'a' }, { 0 } };
 static const struct attribute_name route_names[] = { { RTA_DST, "to", 'a' },
@@ -179,6 +179,7 @@ static const char expected[] =
         "peer { index 2000 flags 0x80 name eth0 mtu 65535 hardware 020000000001 in box } } }\n"
         "change link 2000 flags 0x1\n"
         "change link 2000 flags 0x1\n"
+        "change link 2000 flags 0 queue 500\n"
         "4 address /30 flags 0x2 on 2000 local 198.18.0.1 address 198.18.0.1\n"
         "4 route local /0 table local scope host dev 1\n"
         "4 route unicast /32 table local scope link to 198.18.0.2 dev 2000\n"
@@ -227,15 +228,15 @@ START_TEST(a_refusal_is_the_operations_own)
 END_TEST
 
 /* Requests about IPv6 begin here, in the gateway and in the box. */
-#define FIRST_IPV6 7
-#define FIRST_IPV6_OF_BOX 12
+#define FIRST_IPV6 8
+#define FIRST_IPV6_OF_BOX 13
 
 START_TEST(a_host_without_ipv6_has_a_box_without_it)
 {
     static const int refusals[] = { EOPNOTSUPP, EAFNOSUPPORT, EACCES };
 
     ck_assert_int_eq(make(FIRST_IPV6, refusals[_i]), 0);
-    ck_assert_uint_eq(fake.n_requests, 12);
+    ck_assert_uint_eq(fake.n_requests, 13);
     fake_done(0);
     ck_assert_int_eq(make(FIRST_IPV6_OF_BOX, refusals[_i]), 0);
     fake_done(0);

@@ -19,6 +19,7 @@
 #define LOOPBACK 1 /* index of "lo" in each namespace */
 #define LINK 2000 /* index of the link's ends: far from what the kernel may make by itself */
 #define LINK_MTU 65535
+#define LINK_QUEUE 500 /* any length but the usual 1000 */
 #define FLAGS_UP 0x1u /* IFF_UP */
 #define FLAGS_NO_ARP 0x80u /* IFF_NOARP */
 #define ANSWER_MAX 1024
@@ -171,6 +172,22 @@ raise_link(int netlink, int index)
     return ask(netlink, &request);
 }
 
+/* The end that was raised first drops what it should send until some thread of the kernel has heard
+ * of the other, and on a busy host that is later than the first connection: it would take a second
+ * more.  Where the length of the queue changes the kernel looks at once. */
+static int
+wake_link(int netlink, int index)
+{
+    const struct ifinfomsg link = { .ifi_index = index };
+    const uint32_t length = LINK_QUEUE;
+    struct request request;
+
+    begin(&request, RTM_NEWLINK, &link, sizeof link);
+    request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    put(&request, IFLA_TXQLEN, &length, sizeof length);
+    return ask(netlink, &request);
+}
+
 static int
 add_address(int netlink, const struct ip *ip)
 {
@@ -286,10 +303,13 @@ join(const struct init *init, int box, int gateway)
         r = make_link(gateway, init->network);
     }
     if (r == 0) {
+        r = raise_link(box, LINK);
+    }
+    if (r == 0) {
         r = raise_link(gateway, LINK);
     }
     if (r == 0) {
-        r = raise_link(box, LINK);
+        r = wake_link(box, LINK);
     }
     if (r == 0) {
         r = route_both(gateway, route_gateway);
