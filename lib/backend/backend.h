@@ -33,7 +33,9 @@ struct act {
     int content; /* descriptor of what would stand at target after a rename, which nobody
                     else can write to; else -1 */
     bool *judged; /* set to true where the content decides; or NULL */
-    bool quiet; /* only the verdict: no event, and no question (no ticket) where it is ASK */
+    bool quiet; /* only the verdict: no event, no question (no ticket) where it is ASK, no use taken
+                 */
+    bool *counted; /* set to true where a use of a grant was taken, or would be; or NULL */
     struct refusal *refusal; /* written where it is denied, or would be by an answer; or NULL */
 };
 

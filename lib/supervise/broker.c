@@ -25,14 +25,17 @@ is_liftable(abx_box *box, uint32_t request, const struct ruling *ruling)
 }
 
 static bool
-is_granted(abx_box *box, const abx_request *request, uint64_t command)
+is_granted(abx_box *box, const abx_request *request, uint64_t command, const struct act *act)
 {
-    bool granted;
+    enum cover cover;
 
     pthread_mutex_lock(&box->lock);
-    granted = grants_use(&box->grants, request, command);
+    cover = grants_use(&box->grants, request, command, !act->quiet);
     pthread_mutex_unlock(&box->lock);
-    return granted;
+    if (cover == COVER_COUNTED && act->counted != NULL) {
+        *act->counted = true;
+    }
+    return cover != COVER_NONE;
 }
 
 /* For a program that can be told in its own protocol. */
@@ -133,7 +136,8 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         }
         grounds.reason = why;
     }
-    if (is_liftable(box, act->request, &ruling) && is_granted(box, &request, subject->command)) {
+    if (is_liftable(box, act->request, &ruling) &&
+            is_granted(box, &request, subject->command, act)) {
         return ABX_VERDICT_ALLOW;
     }
     if (act->quiet) {

@@ -102,28 +102,37 @@ covers(const struct grant *grant, const abx_request *request, uint64_t command)
                         : strcmp(grant->target, request->target) == 0;
 }
 
-bool
-grants_use(struct vec *grants, const abx_request *request, uint64_t command)
+/* One whose uses are not counted, if there is such a one. */
+static struct grant *
+find(struct vec *grants, const abx_request *request, uint64_t command)
 {
-    if (grants->count == 0) {
-        return false;
-    }
-    remove_expired(grants);
-    for (size_t i = 0; i < grants->count; i++) {
+    struct grant *found = NULL;
+
+    for (size_t i = 0; i < grants->count && (found == NULL || found->uses != 0); i++) {
         struct grant *grant = vec_at(grants, struct grant, i);
 
-        if (!covers(grant, request, command)) {
-            continue;
+        if (covers(grant, request, command) && (found == NULL || grant->uses == 0)) {
+            found = grant;
         }
-        if (grant->uses == 1) {
-            grant_done(grant);
-            vec_remove(grants, i);
-        } else if (grant->uses > 1) {
-            grant->uses--;
-        }
-        return true;
     }
-    return false;
+    return found;
+}
+
+enum cover
+grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take)
+{
+    struct grant *grant;
+
+    remove_expired(grants);
+    grant = find(grants, request, command);
+    if (grant == NULL || grant->uses == 0) {
+        return grant == NULL ? COVER_NONE : COVER_FREE;
+    }
+    if (take && --grant->uses == 0) {
+        grant_done(grant);
+        vec_remove(grants, (size_t)(grant - (struct grant *)grants->data));
+    }
+    return COVER_COUNTED;
 }
 
 static void

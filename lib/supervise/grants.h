@@ -31,8 +31,10 @@ bool grants_take(struct vec *grants, uint64_t id, struct grant *ret_grant);
 void grant_done(struct grant *grant);
 void grants_end_command(struct vec *grants, uint64_t command);
 void grants_done(struct vec *grants);
-/* Whether a grant covers this; uses one up. */
-bool grants_use(struct vec *grants, const abx_request *request, uint64_t command);
+/* How a grant covers this, if one does. */
+enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };
+/* `take` uses one up where uses are counted. */
+enum cover grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take);
 void grants_json(const struct vec *grants, struct str *out);
 /* Unix time in ms as CLOCK_MONOTONIC in ns, so that setting the clock moves no deadline. */
 uint64_t grant_deadline(int64_t expires_ms);

@@ -424,6 +424,36 @@ START_TEST(a_grant_made_beforehand_needs_no_question)
 }
 END_TEST
 
+/* A call whose handler runs again on a worker, and a look, take no further use. */
+START_TEST(a_counted_grant_counts_calls)
+{
+    static const char asking[] =
+            "{\"version\":1,\"filesystem\":{"
+            "\"read\":{\"allow\":[\"/\"],\"ask\":[\"${workspace}/hidden\"]},"
+            "\"write\":{\"allow\":[\"${workspace}\"],\"ask\":[\"${workspace}/ask\"]}},"
+            "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}},"
+            "\"approvals\":{\"timeout_ms\":50}}";
+    abx_request pattern = { .size = sizeof pattern, .kind = ABX_REQUEST_PATH };
+    uint64_t grant;
+
+    abxtest_start(&test, asking);
+    abxtest_write(&test, "hidden", "hidden\n");
+    ck_assert_int_eq(abx_box_open(test.context, test.policy, NULL, &test.box, NULL), ABX_OK);
+    pattern.access = ABX_ACCESS_WRITE;
+    pattern.target = abxtest_path(&test, "ask");
+    ck_assert_int_eq(abx_box_grant(test.box, &pattern, 0, 2, "pat", &grant, NULL), ABX_OK);
+    pattern.access = ABX_ACCESS_READ;
+    pattern.target = abxtest_path(&test, "hidden");
+    ck_assert_int_eq(abx_box_grant(test.box, &pattern, 0, 2, "pat", &grant, NULL), ABX_OK);
+    abxtest_run(&test,
+            "for i in 1 2 3; do echo $i >> ask || echo not written; done;"
+            "for i in 1 2 3; do test -r hidden; cat hidden || echo not read; done",
+            &result);
+    ck_assert_str_eq(result.output, "not written\nhidden\nhidden\nnot read\n");
+    expect_content("ask", "1\n2\n");
+}
+END_TEST
+
 START_TEST(a_granted_write_where_reads_are_asked_says_why_it_fails)
 {
     static const char masked[] =
@@ -660,6 +690,7 @@ make_suite(void)
     tcase_add_test(tcase, a_grant_made_beforehand_needs_no_question);
 
     tcase = tcase_create("masked");
+    tcase_add_test(tcase, a_counted_grant_counts_calls);
     tcase_add_test(tcase, a_granted_write_where_reads_are_asked_says_why_it_fails);
     suite_add_tcase(suite, tcase);
 

@@ -567,13 +567,18 @@ END_TEST
 START_TEST(a_grant_covers_all_below_on_request_expires_and_counts_down)
 {
     abx_process *process = spawn(NULL);
-    uint64_t id = abx_process_get_id(process), given;
+    uint64_t id = abx_process_get_id(process), given, free;
     int64_t past = event_time_now() / 1000000 - 1000;
 
     ck_assert_int_eq(grant("/w/ask/**", ABX_ACCESS_WRITE, 0, 2, &given), ABX_OK);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/a/b", NULL), ABX_VERDICT_ALLOW);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/c", NULL), ABX_VERDICT_ALLOW);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/d", NULL), ABX_VERDICT_ASK);
+    ck_assert_int_eq(grant("/w/ask/f", ABX_ACCESS_WRITE, 0, 1, &given), ABX_OK);
+    ck_assert_int_eq(grant("/w/ask/f", ABX_ACCESS_WRITE, 0, 0, &free), ABX_OK);
+    ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/f", NULL), ABX_VERDICT_ALLOW);
+    ck_assert_int_eq(abx_box_revoke(box, free), ABX_OK);
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK);
     ck_assert_int_eq(grant("/w/ask/**", ABX_ACCESS_WRITE, past, 0, &given), ABX_OK);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/e", NULL), ABX_VERDICT_ASK);
     abx_process_unref(process);

@@ -250,10 +250,10 @@ use_grant(struct call *call, const struct act *act, int object, int directory,
     return false;
 }
 
-/* Keeps what is asked about; without memory, or with too many questions, false: then it is refused.
- */
+/* Keeps what is asked about, or (no ticket) was allowed for this once; without memory, or with too
+ * many, false: then it is refused. */
 static bool
-keep_question(struct call *call, const struct act *act, int object, int directory, uint64_t ticket)
+keep_grant(struct call *call, const struct act *act, int object, int directory, uint64_t ticket)
 {
     int shown = object >= 0 ? object : directory;
     struct call_grant grant = {
@@ -262,6 +262,7 @@ keep_question(struct call *call, const struct act *act, int object, int director
         .port = act->port,
         .object = -1,
         .is_new = object < 0 && directory >= 0,
+        .granted = ticket == 0,
         .ticket = ticket,
     };
 
@@ -290,10 +291,12 @@ is_allowed(const struct call *call, const struct act *act)
     const struct broker *broker = call->boundary->broker;
     struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
     struct act quiet = *act;
+    bool counted = false;
     uint64_t unused = 0;
 
     quiet.quiet = true;
-    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ALLOW;
+    quiet.counted = &counted;
+    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ALLOW && !counted;
 }
 
 abx_verdict
@@ -302,6 +305,8 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
     const struct broker *broker = call->boundary->broker;
     char program[PATH_MAX];
     struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    struct act mine = *act;
+    bool counted = false;
     uint64_t ticket = 0;
     abx_verdict verdict;
 
@@ -315,10 +320,15 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
         return ABX_VERDICT_DENY; /* of nobody any more: no event */
     }
     boundary_program_of(call->pid, program, sizeof program);
-    verdict = broker->decide(broker->data, &subject, act, &ticket);
-    if (verdict == ABX_VERDICT_ASK && !keep_question(call, act, object, directory, ticket)) {
+    mine.counted = &counted;
+    verdict = broker->decide(broker->data, &subject, &mine, &ticket);
+    if (verdict == ABX_VERDICT_ASK && !keep_grant(call, act, object, directory, ticket)) {
         broker->withdraw(broker->data, ticket);
         return ABX_VERDICT_DENY;
+    }
+    if (verdict == ABX_VERDICT_ALLOW && counted) {
+        /* When the handler runs again, on a worker, that is the same use. */
+        (void)keep_grant(call, act, object, directory, 0);
     }
     return verdict;
 }

@@ -109,12 +109,14 @@ abx_verdict
 mask_decide(struct mask_request *request, uint32_t access, const char *verb)
 {
     const struct broker *broker = request->mask->boundary->broker;
+    const bool opens = request->in.opcode == FUSE_OPEN || request->in.opcode == FUSE_OPENDIR;
     struct mask_caller caller;
     struct act act = { .request = ABX_REQUEST_PATH,
         .access = access,
         .target = request->path,
         .verb = verb,
-        .content = -1 };
+        .content = -1,
+        .quiet = !opens }; /* to look takes no use of a grant: the open does */
 
     if (request->in.pid == 0) {
         /* Not of the box: the listener looks a path up for a call, and that call has the event. */
@@ -123,6 +125,11 @@ mask_decide(struct mask_request *request, uint32_t access, const char *verb)
     if (!request->has_verdict) {
         mask_identify(request, &caller);
         request->verdict = broker->decide(broker->data, &caller.subject, &act, &request->ticket);
+        if (!opens && request->verdict != ABX_VERDICT_ALLOW) {
+            act.quiet = false;
+            request->verdict =
+                    broker->decide(broker->data, &caller.subject, &act, &request->ticket);
+        }
         request->has_verdict = true;
     }
     return request->verdict;
