@@ -66,6 +66,14 @@ struct broker {
 
 struct gateway; /* backend/gateway.h */
 
+/* Whom programs of a box believe: contents of files, no secret. */
+struct trust_files {
+    char *bundle; /* certificates, PEM */
+    size_t bundle_length;
+    char *store; /* the same for Java */
+    size_t store_length;
+};
+
 /* What open needs besides the plan; borrowed during the call. */
 struct box_setup {
     const struct plan *plan; /* borrowed until close */
@@ -73,6 +81,7 @@ struct box_setup {
     const struct broker *broker; /* borrowed until close */
     const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out, and no
                                       port of it is published */
+    const struct trust_files *trust; /* not NULL where plan_adds_trust */
     const char *init_path; /* NULL: the carried program */
     uint64_t decoy_seed; /* what decoys show is made from it (base/decoy.h) */
 };

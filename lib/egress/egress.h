@@ -5,6 +5,7 @@
 #ifndef ABX_EGRESS_EGRESS_H
 #define ABX_EGRESS_EGRESS_H
 
+#include "backend/backend.h"
 #include "backend/gateway.h"
 #include "policy/policy.h"
 
@@ -32,6 +33,10 @@ void egress_answer(
 /* The certificate that signs what is terminated, PEM; NULL if nothing ever is, or the build has no
  * TLS.  Lives as long as the egress. */
 const char *egress_authority(struct egress_box *box);
+/* What programs of the box are shown so that they believe that certificate, besides whom the host's
+ * file (NULL: none) and the policy name.  Caller frees both texts. */
+abx_status egress_trust(struct egress_box *box, const char *host_bundle,
+        struct trust_files *ret_files, struct fail *fail);
 /* What a command's environment holds in place of a credential, "NAME=stand-in", NULL-terminated;
  * lives as long as the box. */
 const char *const *egress_environment(struct egress_box *box);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EXTRA_CA_MAX (1u << 20)
+#define PEM_MAX (1u << 20)
 
 struct reading {
     pthread_mutex_t lock; /* guards the making; what is made stays */
@@ -61,15 +61,9 @@ make(struct reading *reading, struct fail *fail)
     return r;
 }
 
-static abx_status
-cannot_read(struct fail *fail, const char *path, int error)
-{
-    return fail_set(fail, ABX_ERR_POLICY, error, "read:extra-ca", "'%s' is not read", path);
-}
-
-/* The text of the file, which the caller frees. */
-static abx_status
-read_extra(const char *path, char **ret_pem, struct fail *fail)
+/* The text of the file, which the caller frees; 0, or an errno. */
+static int
+read_pem(const char *path, char **ret_pem)
 {
     AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
@@ -78,36 +72,52 @@ read_extra(const char *path, char **ret_pem, struct fail *fail)
     ssize_t n = 0;
 
     if (fd < 0 || fstat(fd, &status) < 0) {
-        return cannot_read(fail, path, errno);
+        return errno;
     }
     if (!S_ISREG(status.st_mode)) {
-        return cannot_read(fail, path, EINVAL);
+        return EINVAL;
     }
     do {
         n = read(fd, bytes, sizeof bytes);
         str_add_bytes(&text, bytes, n > 0 ? (size_t)n : 0);
-    } while ((n > 0 || (n < 0 && errno == EINTR)) && text.length <= EXTRA_CA_MAX);
-    if (n < 0 || text.length > EXTRA_CA_MAX) {
+    } while ((n > 0 || (n < 0 && errno == EINTR)) && text.length <= PEM_MAX);
+    if (n < 0 || text.length > PEM_MAX) {
+        int error = n < 0 ? errno : EFBIG;
+
         str_done(&text);
-        return cannot_read(fail, path, n < 0 ? errno : EFBIG);
+        return error;
     }
     *ret_pem = str_steal(&text, NULL);
-    return *ret_pem == NULL ? fail_nomem(fail) : ABX_OK;
+    return *ret_pem == NULL ? ENOMEM : 0;
+}
+
+/* What the policy adds, which the caller frees; NULL: nothing. */
+static abx_status
+read_extra(struct egress_box *box, char **ret_pem, struct fail *fail)
+{
+    const char *path = policy_get_settings(box->policy)->extra_ca;
+    int error = path == NULL ? 0 : read_pem(path, ret_pem);
+
+    if (error == 0) {
+        return ABX_OK;
+    }
+    return error == ENOMEM ? fail_nomem(fail)
+                           : fail_set(fail, ABX_ERR_POLICY, error, "read:extra-ca",
+                                     "'%s' is not read", path);
 }
 
 abx_status
 reading_open(struct egress_box *box, struct fail *fail)
 {
-    const char *path = policy_get_settings(box->policy)->extra_ca;
     AUTO(freep) char *pem = NULL;
     abx_status r;
 
-    if (!policy_reads_any_http(box->policy)) {
+    if (policy_adds_trust(box->policy) == NULL) {
         return ABX_OK;
     }
     r = make(box->egress->reading, fail);
-    if (r == ABX_OK && path != NULL) {
-        r = read_extra(path, &pem, fail);
+    if (r == ABX_OK) {
+        r = read_extra(box, &pem, fail);
     }
     return r < 0 ? r : trust_new(box->egress->reading->store, pem, &box->trust, fail);
 }
@@ -122,6 +132,24 @@ const char *
 egress_authority(struct egress_box *box)
 {
     return box->trust == NULL ? NULL : authority_pem(box->egress->reading->authority);
+}
+
+abx_status
+egress_trust(struct egress_box *box, const char *host_bundle, struct trust_files *ret_files,
+        struct fail *fail)
+{
+    AUTO(freep) char *host = NULL;
+    AUTO(freep) char *extra = NULL;
+    int error = host_bundle == NULL ? 0 : read_pem(host_bundle, &host);
+    abx_status r;
+
+    if (error != 0) {
+        return error == ENOMEM ? fail_nomem(fail)
+                               : fail_set(fail, ABX_ERR_SETUP, error, "read:bundle",
+                                         "'%s' is not read", host_bundle);
+    }
+    r = read_extra(box, &extra, fail);
+    return r < 0 ? r : bundle_make(box->egress->reading->authority, host, extra, ret_files, fail);
 }
 
 void

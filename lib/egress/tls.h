@@ -6,6 +6,7 @@
 #ifndef ABX_EGRESS_TLS_H
 #define ABX_EGRESS_TLS_H
 
+#include "backend/backend.h"
 #include "base/fail.h"
 
 #include <stdbool.h>
@@ -34,6 +35,13 @@ struct trust;
 abx_status trust_new(
         struct store *store, const char *extra_pem, struct trust **ret_trust, struct fail *fail);
 void trust_free(struct trust *trust); /* after the last connection */
+
+/* ---- what programs of a box are shown ----------------------------------------------------- */
+
+/* The authority, with those of the host and of the policy (PEM; NULL: none).  The caller frees both
+ * texts.  Any thread. */
+abx_status bundle_make(const struct authority *authority, const char *host_pem,
+        const char *extra_pem, struct trust_files *ret_files, struct fail *fail);
 
 /* ---- a connection ------------------------------------------------------------------------- */
 struct tls;

@@ -50,6 +50,13 @@ trust_free(struct trust *trust)
 {
 }
 
+abx_status
+bundle_make(const struct authority *authority, const char *host_pem, const char *extra_pem,
+        struct trust_files *ret_files, struct fail *fail)
+{
+    return unsupported(fail);
+}
+
 struct tls *
 tls_server(int fd, struct authority *authority, const char *name)
 {

@@ -367,7 +367,7 @@ boundary_close(struct boundary *boundary)
 DEFINE_CLEANUP(boundary_close, struct boundary)
 
 static abx_status
-prepare(struct boundary *boundary, struct fail *fail)
+prepare(struct boundary *boundary, const struct trust_files *trust, struct fail *fail)
 {
     struct boundary_private *own = boundary->own;
     const struct plan *plan = boundary->plan;
@@ -378,7 +378,7 @@ prepare(struct boundary *boundary, struct fail *fail)
     if (boundary->host_root < 0) {
         return fail_set(fail, ABX_ERR_SETUP, errno, "open:/", "the host's root directory");
     }
-    r = lower(plan, &host_real, is_root, &own->program, &own->program_size, fail);
+    r = lower(plan, &host_real, trust, is_root, &own->program, &own->program_size, fail);
     if (r < 0) {
         return r;
     }
@@ -497,7 +497,7 @@ boundary_open(const struct box_setup *setup, struct boundary **ret_boundary, str
     if (boundary == NULL) {
         return fail_nomem(fail);
     }
-    r = prepare(boundary, fail);
+    r = prepare(boundary, setup->trust, fail);
     if (r == ABX_OK) {
         r = start(boundary, setup->init_path, &other, fail);
     }

@@ -21,6 +21,13 @@ struct compiler {
 
 abx_verdict compile_decide(const struct compiler *compiler, const char *path, uint32_t access,
         struct ruling *ret_ruling);
+/* Adds a private place; `content` NULL: none. */
+abx_status compile_private(struct compiler *compiler, const char *path, enum private_kind kind,
+        bool writable, const char *content);
+/* Whether the path is in a directory of the box's own, as far as they are listed. */
+bool compile_is_own(const struct compiler *compiler, const char *path);
+/* The files that say whom programs believe, a part of compile_privates. */
+abx_status compile_trust(struct compiler *compiler);
 /* Steps, in this order; each fills its part of the plan. */
 abx_status compile_privates(struct compiler *compiler);
 abx_status compile_places(struct compiler *compiler);

@@ -33,7 +33,8 @@ add_places(struct str *out, const struct plan *plan)
 static void
 add_privates(struct str *out, const struct plan *plan)
 {
-    static const char *const kinds[] = { "tmpfs", "dev", "proc", "file", "socket" };
+    static const char *const kinds[] = { "tmpfs", "dev", "proc", "file", "socket", "bundle",
+        "truststore" };
 
     for (size_t i = 0; i < plan->privates.count; i++) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i);
@@ -112,6 +113,11 @@ add_settings(struct str *out, const struct plan *plan)
     str_printf(out, "network %s\n", network_words[plan->network]);
     for (size_t i = 0; i < plan->host_ports.count; i++) {
         str_printf(out, "host-port %u\n", *vec_at(&plan->host_ports, uint16_t, i));
+    }
+    if (plan->bundle != NULL) {
+        str_add(out, "bundle ");
+        add_path(out, plan->bundle);
+        str_add(out, "\n");
     }
     str_printf(out, "hostname %s\n", plan->hostname);
 }

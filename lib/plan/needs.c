@@ -123,6 +123,7 @@ compile_needs(struct compiler *compiler)
     bool has_mounts = plan_has_mounts(plan);
     bool is_root_masked = vec_at(&plan->places, struct place, 0)->read != ABX_VERDICT_ALLOW;
     const char *restricted = policy_host_restriction(compiler->policy);
+    const char *believed = policy_adds_trust(compiler->policy);
     bool has_abstract;
 
     if (find_abstract(compiler, &has_abstract) < 0) {
@@ -176,6 +177,12 @@ compile_needs(struct compiler *compiler)
         { plan->network == NETWORK_HOST && restricted != NULL, false, true, "plan:network",
                 text_or_empty(restricted), "no rule about hosts holds in the network of the host",
                 "leave the rule out, or use the network mode \"filtered\"", true },
+        { plan->network == NETWORK_FILTERED && believed != NULL, plan_adds_trust(plan), false,
+                "plan:trust", text_or_empty(believed),
+                "programs would not believe the box's authority: it is shown to them in files "
+                "below /run, which need user namespaces and that directory",
+                "allow unprivileged user namespaces, or leave rules about requests, credentials "
+                "and extra_ca out" },
         { plan->host_ports.count > HOST_PORTS_MAX, false, true, "plan:network",
                 "/network/host_loopback", "that many ports of the host cannot be in a box",
                 "list the ports that are needed", true },

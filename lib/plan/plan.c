@@ -49,6 +49,7 @@ plan_done(struct plan *plan)
     free_texts(&plan->patterns);
     free_texts(&plan->exec_allowed);
     free_texts(&plan->decoys);
+    free(plan->bundle);
     free(plan->hostname);
     *plan = (struct plan){ 0 };
 }
@@ -62,7 +63,7 @@ plan_has_mounts(const struct plan *plan)
 bool
 private_is_directory(const struct private_place *own)
 {
-    return own->kind != PRIVATE_FILE && own->kind != PRIVATE_SOCKET;
+    return own->kind == PRIVATE_TMPFS || own->kind == PRIVATE_DEV || own->kind == PRIVATE_PROC;
 }
 
 bool
@@ -94,17 +95,29 @@ plan_has_host_port(const struct plan *plan, uint32_t port)
     return false;
 }
 
-bool
-plan_is_host_socket(const struct plan *plan, const char *path)
+static bool
+has_private(const struct plan *plan, enum private_kind kind, const char *path)
 {
     for (size_t i = 0; i < plan->privates.count; i++) {
         const struct private_place *own = vec_at(&plan->privates, struct private_place, i);
 
-        if (own->kind == PRIVATE_SOCKET && strcmp(own->path, path) == 0) {
+        if (own->kind == kind && strcmp(own->path, path) == 0) {
             return true;
         }
     }
     return false;
+}
+
+bool
+plan_is_host_socket(const struct plan *plan, const char *path)
+{
+    return has_private(plan, PRIVATE_SOCKET, path);
+}
+
+bool
+plan_adds_trust(const struct plan *plan)
+{
+    return has_private(plan, PRIVATE_BUNDLE, TRUST_BUNDLE);
 }
 
 /* The last of the places at the first `length` bytes of the path, or NULL. */

@@ -28,8 +28,14 @@ enum private_kind {
     PRIVATE_DEV,
     PRIVATE_PROC,
     PRIVATE_FILE,
-    PRIVATE_SOCKET /* stands for the host's socket of this path, which the box may connect to */
+    PRIVATE_SOCKET, /* stands for the host's socket of this path, which the box may connect to */
+    PRIVATE_BUNDLE, /* authorities that programs of the box believe, PEM */
+    PRIVATE_TRUSTSTORE /* the same for Java */
 };
+/* Where these two stand in every box that has them; they lie over the system's too. */
+#define TRUST_BUNDLE "/run/agentbox/ca-certificates.crt"
+#define TRUST_STORE "/run/agentbox/cacerts"
+
 struct private_place {
     char *path;
     enum private_kind kind;
@@ -76,6 +82,7 @@ struct plan {
     struct vec inputs; /* struct plan_input */
     struct vec decoys; /* char * */
     enum network_mode network;
+    char *bundle; /* the host's file of authorities, which the box's contains; NULL: none */
     struct vec host_ports; /* uint16_t: of the host's loopback, that the box has at its own */
     uint64_t limits[8];
     struct capabilities capabilities;
@@ -108,6 +115,8 @@ bool plan_shares_network(const struct plan *plan);
 bool plan_has_host_port(const struct plan *plan, uint32_t port);
 /* Whether the path stands for a socket of the host. */
 bool plan_is_host_socket(const struct plan *plan, const char *path);
+/* Whether programs of the box believe more than those of the host; then it has the files above. */
+bool plan_adds_trust(const struct plan *plan);
 /* The place that decides about a path: the deepest one at it or above. */
 const struct place *plan_place_of(const struct plan *plan, const char *path);
 /* For new directories: whether a protected name could appear below. */

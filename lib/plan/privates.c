@@ -18,8 +18,8 @@
     "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"              \
     "protocols: files\nservices: files\n"
 
-static abx_status
-add_private(struct compiler *compiler, const char *path, enum private_kind kind, bool writable,
+abx_status
+compile_private(struct compiler *compiler, const char *path, enum private_kind kind, bool writable,
         const char *content)
 {
     struct private_place *own = vec_add(&compiler->plan->privates);
@@ -37,8 +37,8 @@ add_private(struct compiler *compiler, const char *path, enum private_kind kind,
     return ABX_OK;
 }
 
-static bool
-is_in_private_directory(const struct compiler *compiler, const char *path)
+bool
+compile_is_own(const struct compiler *compiler, const char *path)
 {
     for (size_t i = 0; i < compiler->plan->privates.count; i++) {
         const struct private_place *own =
@@ -62,14 +62,14 @@ add_file(struct compiler *compiler, const char *path, const char *content)
     if (real == NULL) {
         return fail_nomem(compiler->fail);
     }
-    if (is_in_private_directory(compiler, real)) {
-        return add_private(compiler, real, PRIVATE_FILE, false, content);
+    if (compile_is_own(compiler, real)) {
+        return compile_private(compiler, real, PRIVATE_FILE, false, content);
     }
     kind = host->look(host->data, real);
     if (kind != HOST_FILE) {
         return ABX_OK;
     }
-    return add_private(compiler, real, PRIVATE_FILE, false, content);
+    return compile_private(compiler, real, PRIVATE_FILE, false, content);
 }
 
 /* In the host's network its own file says how names are looked up; where that is in a directory
@@ -84,11 +84,11 @@ add_host_file(struct compiler *compiler, const char *path)
     if (real == NULL) {
         return fail_nomem(compiler->fail);
     }
-    if (!is_in_private_directory(compiler, real) || host->read_text == NULL) {
+    if (!compile_is_own(compiler, real) || host->read_text == NULL) {
         return ABX_OK;
     }
     content = host->read_text(host->data, real);
-    return content == NULL ? ABX_OK : add_private(compiler, real, PRIVATE_FILE, false, content);
+    return content == NULL ? ABX_OK : compile_private(compiler, real, PRIVATE_FILE, false, content);
 }
 
 /* What the policy allows to connect to, in directories where nothing of the host is seen: something
@@ -106,9 +106,9 @@ add_sockets(struct compiler *compiler)
 
         if (path[0] != '@' && real == NULL) {
             r = fail_nomem(compiler->fail);
-        } else if (real != NULL && is_in_private_directory(compiler, real) &&
+        } else if (real != NULL && compile_is_own(compiler, real) &&
                    !plan_is_host_socket(compiler->plan, real)) {
-            r = add_private(compiler, real, PRIVATE_SOCKET, false, NULL);
+            r = compile_private(compiler, real, PRIVATE_SOCKET, false, NULL);
         }
     }
     vec_done(&paths);
@@ -158,19 +158,20 @@ compile_privates(struct compiler *compiler)
                 host->look(host->data, directories[i].path) != HOST_DIRECTORY) {
             continue;
         }
-        r = add_private(compiler, directories[i].path, directories[i].kind,
+        r = compile_private(compiler, directories[i].path, directories[i].kind,
                 as != NULL && compile_decide(compiler, as, ABX_ACCESS_WRITE, &ruling) ==
                                       ABX_VERDICT_ALLOW,
                 NULL);
     }
     if (r >= 0 && compiler->settings->n_inputs > 0) {
-        r = add_private(compiler, INPUTS_ROOT, PRIVATE_TMPFS, false, NULL);
+        r = compile_private(compiler, INPUTS_ROOT, PRIVATE_TMPFS, false, NULL);
     }
     for (size_t i = 0; i < N_ELEMENTS(files) && r >= 0; i++) {
         r = plan->network == NETWORK_HOST ? add_host_file(compiler, files[i].path)
                                           : add_file(compiler, files[i].path, files[i].content);
     }
     r = r < 0 ? r : add_sockets(compiler);
+    r = r < 0 ? r : compile_trust(compiler);
     if (r >= 0) {
         qsort(plan->privates.data, plan->privates.count, sizeof(struct private_place),
                 compare_privates);

@@ -27,19 +27,22 @@ program_done(struct program *program)
 }
 
 static uint32_t
-add_text(struct program *program, const char *text)
+add_bytes(struct program *program, const char *bytes, size_t length)
 {
     size_t offset = program->strings.length;
 
-    if (text == NULL) {
-        return 0;
-    }
     if (offset > WIRE_PROGRAM_MAX) {
         program->failed = true;
         return 0;
     }
-    str_add_bytes(&program->strings, text, strlen(text) + 1);
+    str_add_bytes(&program->strings, bytes, length);
     return (uint32_t)offset;
+}
+
+static uint32_t
+add_text(struct program *program, const char *text)
+{
+    return text == NULL ? 0 : add_bytes(program, text, strlen(text) + 1);
 }
 
 struct wire_op *
@@ -56,6 +59,18 @@ program_op(struct program *program, uint16_t code, const char *step, const char 
     op->step = add_text(program, step);
     op->a = add_text(program, a);
     op->b = add_text(program, b);
+    return op;
+}
+
+struct wire_op *
+program_op_bytes(struct program *program, uint16_t code, const char *step, const void *bytes,
+        size_t length, const char *b)
+{
+    struct wire_op *op = program_op(program, code, step, NULL, b);
+
+    op->a = add_bytes(program, bytes, length);
+    op->y = length;
+    add_bytes(program, "", 1); /* the strings end with NUL */
     return op;
 }
 

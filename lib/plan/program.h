@@ -23,6 +23,9 @@ void program_done(struct program *program);
 /* Adds an operation; `a` and `b` texts may be NULL (then 0).  Returns it for numeric fields. */
 struct wire_op *program_op(
         struct program *program, uint16_t code, const char *step, const char *a, const char *b);
+/* An operation with content, which is copied; its `b` may be NULL. */
+struct wire_op *program_op_bytes(struct program *program, uint16_t code, const char *step,
+        const void *bytes, size_t length, const char *b);
 /* The bytes, verified. Caller frees. */
 abx_status program_finish(
         struct program *program, void **ret_bytes, size_t *ret_size, struct fail *fail);

@@ -5,11 +5,14 @@
 
 #include "plan/program.h"
 
+#include "base/digest.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TEXT_MAX 1024u
 
 static const struct bit_name {
     uint64_t bit;
@@ -46,6 +49,8 @@ dump_field(struct str *out, const char *key, enum field field, uint64_t value, c
 {
     switch (field) {
     case FIELD_NONE:
+    case FIELD_BYTES: /* dump_content */
+    case FIELD_LENGTH:
         return;
     case FIELD_TEXT:
     case FIELD_PATH:
@@ -72,12 +77,31 @@ dump_field(struct str *out, const char *key, enum field field, uint64_t value, c
     }
 }
 
+/* A text as it is; what is none, or is long, by its digest. */
+static void
+dump_content(struct str *out, const char *content, uint64_t length)
+{
+    char digest[DIGEST_HEX_SIZE];
+
+    if (length <= TEXT_MAX && memchr(content, '\0', length) == NULL) {
+        str_add(out, " a=\"");
+        str_add_escaped(out, content, length, true);
+        str_add(out, "\"");
+        return;
+    }
+    digest_hex(content, length, digest);
+    str_printf(out, " a=%" PRIu64 ":%s", length, digest);
+}
+
 static void
 dump_op(struct str *out, const struct wire_op *op, const char *strings)
 {
     const struct op_rule *rule = op_rule_of(op->code);
 
     str_add(out, rule->name);
+    if (rule->a == FIELD_BYTES) {
+        dump_content(out, strings + op->a, op->y);
+    }
     dump_field(out, "a", rule->a, op->a, strings);
     dump_field(out, "b", rule->b, op->b, strings);
     dump_field(out, "x", rule->x, op->x, strings);

@@ -9,6 +9,8 @@
 enum field {
     FIELD_NONE = 0, /* must be 0 */
     FIELD_TEXT, /* string */
+    FIELD_BYTES, /* content of so many bytes as `y` says */
+    FIELD_LENGTH, /* that number */
     FIELD_PATH, /* string: absolute path in its one spelling */
     FIELD_TARGET, /* the same, but not "/": something is made or mounted there */
     FIELD_ROOT_PATH, /* a path, or 0 */

@@ -31,7 +31,7 @@ static const struct op_rule op_rules[] = {
     [OP_DEVPTS] = { "devpts", MOUNTS, OPF_OPTIONAL, FIELD_NONE, FIELD_TARGET, FIELD_NONE,
             FIELD_NONE },
     [OP_MKDIR] = { "mkdir", MOUNTS, 0, FIELD_NONE, FIELD_TARGET, FIELD_MODE, FIELD_NONE },
-    [OP_FILE] = { "file", MOUNTS, 0, FIELD_TEXT, FIELD_TARGET, FIELD_MODE, FIELD_NONE },
+    [OP_FILE] = { "file", MOUNTS, 0, FIELD_BYTES, FIELD_TARGET, FIELD_MODE, FIELD_LENGTH },
     [OP_SYMLINK] = { "symlink", MOUNTS, 0, FIELD_TEXT, FIELD_TARGET, FIELD_NONE, FIELD_NONE },
     [OP_STAND_IN] = { "stand-in", MOUNTS, 0, FIELD_NONE, FIELD_TARGET, FIELD_NONE, FIELD_NONE },
     [OP_REMOUNT] = { "remount", MOUNTS, OPF_RECURSIVE | OPF_OPTIONAL, FIELD_NONE, FIELD_PATH,
@@ -145,6 +145,12 @@ text_at(const struct reader *reader, uint64_t offset)
     return (const char *)reader->bytes + reader->header.strings + offset;
 }
 
+static bool
+is_content_inside(const struct reader *reader, const struct wire_op *op)
+{
+    return op->y <= UINT32_MAX && is_inside(reader->header.strings_size, op->a, (uint32_t)op->y, 1);
+}
+
 /* Absolute, no empty, "." or ".." component, no slash at the end. */
 static bool
 is_canonical(const char *path)
@@ -189,6 +195,9 @@ is_field_right(const struct reader *reader, enum field field, uint64_t value)
     switch (field) {
     case FIELD_NONE:
         return value == 0;
+    case FIELD_BYTES:
+    case FIELD_LENGTH: /* both: verify_op */
+        return true;
     case FIELD_TEXT:
     case FIELD_PATH:
     case FIELD_TARGET:
@@ -276,6 +285,9 @@ verify_op(struct reader *reader, const struct wire_op *op, struct fail *fail)
     if (!is_field_right(reader, rule->a, op->a) || !is_field_right(reader, rule->b, op->b) ||
             !is_field_right(reader, rule->x, op->x) || !is_field_right(reader, rule->y, op->y)) {
         return refuse(reader, "a field is wrong", fail);
+    }
+    if (rule->a == FIELD_BYTES && !is_content_inside(reader, op)) {
+        return refuse(reader, "its content is outside", fail);
     }
     if (op->code == OP_WRITE && strstr(text_at(reader, op->b), "/proc/sys/") == NULL) {
         return refuse(reader, "only settings of the kernel are written", fail);

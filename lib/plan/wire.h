@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x58424131u /* "1ABX" */
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 #define WIRE_CONTROL_FD 3
 #define WIRE_PROGRAM_MAX (4u << 20)
 #define WIRE_OPS_MAX 65536u
@@ -22,7 +22,7 @@
 struct wire_program {
     uint32_t magic, version, size; /* size of all bytes */
     uint32_t n_ops, ops; /* offset of struct wire_op[n_ops] */
-    uint32_t strings, strings_size; /* NUL-terminated texts; offset 0 of them is "" */
+    uint32_t strings, strings_size; /* NUL-terminated texts, contents; offset 0 of them is "" */
     uint32_t filter, filter_count; /* struct sock_filter[filter_count] for every command */
     uint32_t filter_flags; /* WIRE_FILTER_* */
     uint32_t reserved[2];
@@ -76,7 +76,8 @@ enum wire_code {
     OP_PROC, /* b: box path; flags: OPF_OPTIONAL */
     OP_DEVPTS, /* b: box path (newinstance, ptmxmode 0666, mode 0620) */
     OP_MKDIR, /* b: box path below a tmpfs of the box; x: mode; existing is fine */
-    OP_FILE, /* a: string content, b: box path below a tmpfs of the box; x: mode */
+    OP_FILE, /* a: content, y: its length, within the strings; b: box path below a tmpfs of the
+                box; x: mode */
     OP_SYMLINK, /* a: string target, b: box path below a tmpfs of the box */
     OP_STAND_IN, /* b: box path below a tmpfs of the box: a socket that nobody listens at, where the
                     broker connects to the host's */

@@ -122,17 +122,34 @@ policy_host_restriction(abx_policy *policy)
     return NULL;
 }
 
-bool
-policy_reads_any_http(abx_policy *policy)
+/* What first wants requests read, or NULL. */
+static const char *
+find_reader(abx_policy *policy)
 {
     for (size_t i = 0; i < policy->layers.count; i++) {
         const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
 
         for (size_t k = 0; k < layer->rules.count; k++) {
-            if (vec_at(&layer->rules, struct rule, k)->n_http > 0) {
-                return true;
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if (rule->n_http > 0) {
+                return rule->id;
             }
         }
     }
-    return policy->settings.n_credentials > 0;
+    return policy->settings.n_credentials > 0 ? policy->settings.credentials[0].name : NULL;
+}
+
+bool
+policy_reads_any_http(abx_policy *policy)
+{
+    return find_reader(policy) != NULL;
+}
+
+const char *
+policy_adds_trust(abx_policy *policy)
+{
+    const char *reader = find_reader(policy);
+
+    return reader == NULL && policy->settings.extra_ca != NULL ? "/network/extra_ca" : reader;
 }

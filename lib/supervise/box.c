@@ -9,6 +9,7 @@
 #include "supervise/canary.h"
 #include "supervise/capture.h"
 #include "supervise/telling.h"
+#include "supervise/trust.h"
 #include "supervise/way_out.h"
 
 #include <errno.h>
@@ -98,10 +99,12 @@ build(abx_box *box, struct fail *fail)
 {
     const struct backend *backend = box->context->backend;
     int error = host_trouble(backend->host); /* an older one is nothing to this box */
+    struct trust_files trust = { 0 };
     struct box_setup setup = {
         .plan = &box->plan,
         .loop = box->context->loop,
         .broker = &box->broker,
+        .trust = &trust,
         .init_path = box->context->init_path,
     };
     abx_status r;
@@ -120,8 +123,12 @@ build(abx_box *box, struct fail *fail)
     }
     if (r == ABX_OK) {
         setup.gateway = box->egress == NULL ? NULL : egress_gateway(box->egress);
+        r = trust_make(box, &trust, fail);
+    }
+    if (r == ABX_OK) {
         r = backend->open(&setup, &box->boundary, fail);
     }
+    trust_done(&trust);
     error = host_trouble(backend->host);
     if (error != 0) { /* what else failed came of it */
         r = fail_set(fail, ABX_ERR_SETUP, error, "look:host",

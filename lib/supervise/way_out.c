@@ -4,6 +4,7 @@
 #include "supervise/way_out.h"
 
 #include "supervise/process.h"
+#include "supervise/trust.h"
 
 #include "egress/egress.h"
 
@@ -77,47 +78,63 @@ way_out_open(abx_box *box, struct fail *fail)
     return r < 0 ? r : egress_open(context->egress, &setup, &box->egress, fail);
 }
 
-static size_t
-count(const char *const *texts)
+/* Takes `variable`; false without memory (also if it is NULL). */
+static bool
+put(struct vec *list, char *variable)
 {
-    size_t n = 0;
+    char **entry = variable == NULL ? NULL : vec_add(list);
 
-    while (texts != NULL && texts[n] != NULL) {
-        n++;
+    if (entry == NULL) {
+        free(variable);
+        return false;
     }
-    return n;
+    *entry = variable;
+    return true;
 }
 
-static void
-environment_freep(char ***environment)
+static bool
+put_proxy(abx_box *box, struct vec *list)
 {
-    environment_free(*environment);
+    static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+        "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy" };
+    const char *proxy = box->context->backend->proxy(box->boundary);
+    bool ok = true;
+
+    for (size_t i = 0; ok && proxy != NULL && i < N_ELEMENTS(names); i++) {
+        bool is_exception = strncasecmp(names[i], "no_", 3) == 0;
+        char *variable;
+
+        ok = asprintf(&variable, "%s=%s", names[i], is_exception ? OWN_LOOPBACK : proxy) >= 0 &&
+             put(list, variable);
+    }
+    return ok;
+}
+
+static bool
+put_stand_ins(abx_box *box, struct vec *list)
+{
+    const char *const *stand_ins = egress_environment(box->egress);
+    bool ok = true;
+
+    for (size_t i = 0; ok && stand_ins != NULL && stand_ins[i] != NULL; i++) {
+        ok = put(list, strdup(stand_ins[i]));
+    }
+    return ok;
 }
 
 char **
 way_out_environment(abx_box *box)
 {
-    static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
-        "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy" };
-    const char *proxy = box->egress == NULL ? NULL : box->context->backend->proxy(box->boundary);
-    const char *const *stand_ins = box->egress == NULL ? NULL : egress_environment(box->egress);
-    size_t n = 0, room = N_ELEMENTS(names) + count(stand_ins) + 1;
-    AUTO(environment_freep) char **list = calloc(room, sizeof *list);
+    struct vec list = VEC(char *);
+    bool ok = box->egress == NULL || (put_proxy(box, &list) && trust_add_variables(box, &list) &&
+                                             put_stand_ins(box, &list));
 
-    for (size_t i = 0; list != NULL && proxy != NULL && i < N_ELEMENTS(names); i++) {
-        bool is_exception = strncasecmp(names[i], "no_", 3) == 0;
-
-        if (asprintf(&list[n], "%s=%s", names[i], is_exception ? OWN_LOOPBACK : proxy) < 0) {
-            list[n] = NULL;
-            return NULL;
-        }
-        n++;
+    if (ok && vec_add(&list) != NULL) { /* the NULL at the end */
+        return list.data;
     }
-    for (size_t i = 0; list != NULL && stand_ins != NULL && stand_ins[i] != NULL; i++) {
-        list[n] = strdup(stand_ins[i]);
-        if (list[n++] == NULL) {
-            return NULL;
-        }
+    for (size_t i = 0; i < list.count; i++) {
+        free(*vec_at(&list, char *, i));
     }
-    return steal_ptr(&list);
+    vec_done(&list);
+    return NULL;
 }

@@ -9,8 +9,8 @@
 /* Opens box->egress where its plan has a way out; else nothing. */
 abx_status way_out_open(abx_box *box, struct fail *fail);
 
-/* Variables that a policy may set otherwise: the proxy, and what stands for secrets;
- * NULL-terminated.  Caller frees with environment_free.  NULL: no memory. */
+/* Variables that a policy may set otherwise: the proxy, whom to believe, and what stands for
+ * secrets; NULL-terminated.  Caller frees with environment_free.  NULL: no memory. */
 char **way_out_environment(abx_box *box);
 
 #endif

@@ -213,7 +213,7 @@ minimal(struct program *program)
     program_op(program, OP_SYMLINK, "link:/dev/ptmx", "pts/ptmx", "/dev/ptmx");
     program_op(program, OP_DEVICE, "bind:/dev/null", "/dev/null", "/dev/null");
     program_op(program, OP_DEVICE, "bind:/dev/tty", "/dev/tty", "/dev/tty");
-    program_op(program, OP_FILE, "make:/tmp/file", "content\n", "/tmp/file")->x = 0644;
+    program_op_bytes(program, OP_FILE, "make:/tmp/file", "content\n", 8, "/tmp/file")->x = 0644;
 }
 
 /* Says ready and starts it. */

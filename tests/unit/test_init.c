@@ -56,7 +56,7 @@ add_all(struct program *program, bool is_tmpfs)
     number_a(program, 0, OPF_OPTIONAL);
     add(program, OP_DEVPTS, NULL, "/dev/pts", 0, 0);
     add(program, OP_MKDIR, NULL, "/tmp/a", 0755, 0);
-    add(program, OP_FILE, "text", "/tmp/b", 0644, 0);
+    add(program, OP_FILE, "text", "/tmp/b", 0644, 4);
     add(program, OP_SYMLINK, "b", "/tmp/c", 0, 0);
     add(program, OP_STAND_IN, NULL, "/tmp/d", 0, 0);
     add(program, OP_REMOUNT, NULL, "/usr", 1, 0);

@@ -123,6 +123,12 @@ static const struct list_case {
     { "a resource out of range", "field", { { OP_RLIMIT, NULL, NULL, 0, 0, 0, 16 }, DROP, READY } },
     { "a socket that is none", "field", { { OP_SOCKET, NULL, "::1", 53, 0, 0, 3 }, DROP, READY } },
     { "a port that is none", "field", { { OP_SOCKET, NULL, "::1", 65536, 0, 0, 1 }, DROP, READY } },
+    { "content that is longer than what is there", "content",
+            { ROOT, { OP_FILE, "a", "/a", 0644, 100, 0, 0 }, PIVOT, DROP, READY } },
+    { "content of a length that no number here holds", "content",
+            { ROOT, { OP_FILE, "a", "/a", 0644, 1ull << 32, 0, 0 }, PIVOT, DROP, READY } },
+    { "content that begins outside", "content",
+            { ROOT, { OP_FILE, NULL, "/a", 0644, 0, 0, 1 << 20 }, PIVOT, DROP, READY } },
     { "a write outside /proc/sys", "settings",
             { ROOT, { OP_WRITE, "1", "/etc/passwd", 0, 0, 0, 0 }, PIVOT, DROP, READY } },
     { "a Landlock path without ruleset", "ruleset",
@@ -156,7 +162,7 @@ END_TEST
 
 static const struct line sample[] = { ROOT,
     { OP_BIND, "/usr", "/usr", 1, 2, OPF_RECURSIVE | OPF_OPTIONAL, 0 },
-    { OP_FILE, "a\nb", "/etc/hosts", 0644, 0, 0, 0 }, PIVOT,
+    { OP_FILE, "a\nb", "/etc/hosts", 0644, 3, 0, 0 }, PIVOT,
     { OP_RLIMIT, NULL, NULL, 1 << 20, UINT64_MAX, 0, 4 }, DROP, READY, { 0 } };
 
 static const struct word_case {
@@ -244,6 +250,37 @@ START_TEST(a_program_is_printed_one_line_an_operation)
 }
 END_TEST
 
+/* Whatever bytes it has, the content comes out as it was put in, and is printed by its digest. */
+START_TEST(content_may_hold_any_bytes)
+{
+    static const char content[] = "a\0b\xff";
+    struct program program;
+    struct wire_program header;
+    struct wire_op op;
+    struct fail fail = { 0 };
+    void *bytes;
+    size_t size;
+    char *text;
+
+    program_init(&program);
+    add(&program, &(struct line)ROOT);
+    program_op_bytes(&program, OP_FILE, "make:it", content, 4, "/etc/store")->x = 0444;
+    add(&program, &(struct line)PIVOT);
+    add(&program, &(struct line)DROP);
+    add(&program, &(struct line)READY);
+    ck_assert_int_eq(program_finish(&program, &bytes, &size, &fail), ABX_OK);
+    program_done(&program);
+    memcpy(&header, bytes, sizeof header);
+    memcpy(&op, (char *)bytes + header.ops + sizeof op, sizeof op);
+    ck_assert_uint_eq(op.y, 4);
+    ck_assert_mem_eq((char *)bytes + header.strings + op.a, content, 4);
+    text = program_dump(bytes, size);
+    ck_assert_ptr_nonnull(strstr(text, "\nfile a=4:a37cc3026aae4d51"));
+    free(text);
+    free(bytes);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -254,6 +291,7 @@ make_suite(void)
     tcase_add_loop_test(tcase, bytes_that_init_could_not_rely_on_are_refused, 0, COUNT(word_cases));
     tcase_add_test(tcase, bytes_that_are_cut_anywhere_are_refused);
     tcase_add_test(tcase, a_program_is_printed_one_line_an_operation);
+    tcase_add_test(tcase, content_may_hold_any_bytes);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -15,20 +15,24 @@ close_and(int fd, int r)
 }
 
 static int
-write_all(int fd, const char *text)
+write_bytes(int fd, const char *bytes, size_t left)
 {
-    size_t left = strlen(text);
-
     while (left > 0) {
-        long n = sys_write(fd, text, left);
+        long n = sys_write(fd, bytes, left);
 
         if (n <= 0) {
             return n == 0 ? -EIO : (int)n;
         }
-        text += n;
+        bytes += n;
         left -= (size_t)n;
     }
     return 0;
+}
+
+static int
+write_all(int fd, const char *text)
+{
+    return write_bytes(fd, text, strlen(text));
 }
 
 /* A new, empty file of the box: its descriptor. */
@@ -63,9 +67,14 @@ op_mkdir(struct init *init, const struct wire_op *op)
 int
 op_file(struct init *init, const struct wire_op *op)
 {
-    int fd = make_file(init, init_text(init, op->b), op->x);
+    const uint32_t size = init->header.strings_size;
+    int fd;
 
-    return fd < 0 ? fd : close_and(fd, write_all(fd, init_text(init, op->a)));
+    if (op->a > size || op->y > size - op->a) {
+        return -EBADMSG;
+    }
+    fd = make_file(init, init_text(init, op->b), op->x);
+    return fd < 0 ? fd : close_and(fd, write_bytes(fd, init->strings + op->a, (size_t)op->y));
 }
 
 int

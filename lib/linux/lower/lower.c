@@ -33,6 +33,13 @@ lower_op(struct lowering *lowering, uint16_t code, const char *step, const char 
     }
 }
 
+void
+lower_content(struct lowering *lowering, const char *step, const void *content, size_t length,
+        const char *path, uint32_t mode)
+{
+    program_op_bytes(&lowering->program, OP_FILE, step, content, length, path)->x = mode;
+}
+
 static const char *
 verb_of(uint16_t code)
 {
@@ -42,7 +49,6 @@ verb_of(uint16_t code)
         [OP_PROC] = "mount",
         [OP_DEVPTS] = "mount",
         [OP_MKDIR] = "make",
-        [OP_FILE] = "make",
         [OP_SYMLINK] = "make",
         [OP_STAND_IN] = "make",
         [OP_DEVICE] = "device",
@@ -66,6 +72,23 @@ lower_at(struct lowering *lowering, uint16_t code, const char *a, const char *pa
         lowering->program.failed = true;
     } else {
         lower_op(lowering, code, step.data, a, box.data, x, y, flags);
+    }
+    str_done(&step);
+    str_done(&box);
+}
+
+void
+lower_text_at(struct lowering *lowering, const char *text, const char *path, uint32_t mode)
+{
+    struct str step = { 0 };
+    struct str box = { 0 };
+
+    str_printf(&step, "make:%s", path);
+    str_printf(&box, "%s%s", STAGE_ROOT, path);
+    if (step.failed || box.failed) {
+        lowering->program.failed = true;
+    } else {
+        lower_content(lowering, step.data, text, strlen(text), box.data, mode);
     }
     str_done(&step);
     str_done(&box);
@@ -208,14 +231,19 @@ lower_stages(struct lowering *lowering, bool host_writes_maps)
 }
 
 abx_status
-lower(const struct plan *plan, const struct host_view *host, bool host_writes_maps,
-        void **ret_bytes, size_t *ret_size, struct fail *fail)
+lower(const struct plan *plan, const struct host_view *host, const struct trust_files *trust,
+        bool host_writes_maps, void **ret_bytes, size_t *ret_size, struct fail *fail)
 {
-    struct lowering lowering = {
-        .plan = plan, .host = host, .mounted = VEC(struct mounted), .made = VEC(char *)
-    };
+    struct lowering lowering = { .plan = plan,
+        .host = host,
+        .trust = trust,
+        .mounted = VEC(struct mounted),
+        .made = VEC(char *) };
     abx_status r;
 
+    if (plan_adds_trust(plan) && trust == NULL) {
+        return fail_set(fail, ABX_ERR_INTERNAL, 0, "lower:trust", "nobody to believe was given");
+    }
     program_init(&lowering.program);
     lower_stages(&lowering, host_writes_maps);
     r = lower_filter(&lowering, fail);

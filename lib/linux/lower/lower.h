@@ -3,11 +3,13 @@
 #ifndef ABX_LINUX_LOWER_H
 #define ABX_LINUX_LOWER_H
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 #include "plan/program.h"
 
-/* `host_writes_maps`: the id maps come from outside (a root host), so the program has none. */
-abx_status lower(const struct plan *plan, const struct host_view *host, bool host_writes_maps,
-        void **ret_bytes, size_t *ret_size, struct fail *fail);
+/* `trust`: NULL where the plan needs none.  `host_writes_maps`: the id maps come from outside (a
+ * root host), so the program has none. */
+abx_status lower(const struct plan *plan, const struct host_view *host,
+        const struct trust_files *trust, bool host_writes_maps, void **ret_bytes, size_t *ret_size,
+        struct fail *fail);
 
 #endif

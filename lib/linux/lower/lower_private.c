@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 
 #define OWN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define FILE_ATTRS (OWN_ATTRS | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY)
 #define RESERVED_PIDS 300u /* the kernel's */
 
 static enum host_kind
@@ -132,11 +133,18 @@ lower_sys(struct lowering *lowering)
 
 /* ---- files and scratch ---- */
 
+static bool
+is_readable(const struct lowering *lowering, const char *path)
+{
+    const struct place *place = plan_place_of(lowering->plan, path);
+
+    return place != NULL && place->read == ABX_VERDICT_ALLOW;
+}
+
 /* Over a file of the host goes one that was made in the stage. */
 static void
 lower_file(struct lowering *lowering, size_t i, const struct private_place *own)
 {
-    const struct place *place = plan_place_of(lowering->plan, own->path);
     AUTO(freep) char *parent = path_parent(own->path);
     struct str stage = { 0 };
 
@@ -146,21 +154,35 @@ lower_file(struct lowering *lowering, size_t i, const struct private_place *own)
     }
     if (plan_is_private(lowering->plan, parent)) {
         lower_target(lowering, parent, true);
-        lower_at(lowering, OP_FILE, own->content, own->path, 0644, 0, 0);
+        lower_text_at(lowering, own->content, own->path, 0644);
         return;
     }
-    if (place == NULL || place->read != ABX_VERDICT_ALLOW) {
+    if (!is_readable(lowering, own->path)) {
         return;
     }
     str_printf(&stage, "/file%zu", i);
     if (stage.failed) {
         lowering->program.failed = true;
     } else {
-        lower_op(lowering, OP_FILE, "make:file", own->content, stage.data, 0444, 0, 0);
-        lower_at(lowering, OP_BIND, stage.data, own->path,
-                OWN_ATTRS | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, 0, OPF_FROM_BOX);
+        lower_content(lowering, "make:file", own->content, strlen(own->content), stage.data, 0444);
+        lower_at(lowering, OP_BIND, stage.data, own->path, FILE_ATTRS, 0, OPF_FROM_BOX);
     }
     str_done(&stage);
+}
+
+/* One file of the stage at all its places, so its content is there once. */
+static void
+lower_trust(struct lowering *lowering, const struct private_place *own)
+{
+    const char *stage = own->kind == PRIVATE_BUNDLE ? STAGE_BUNDLE : STAGE_TRUSTSTORE;
+    AUTO(freep) char *parent = path_parent(own->path);
+
+    if (parent == NULL) {
+        lowering->program.failed = true;
+    } else if (plan_is_private(lowering->plan, parent) || is_readable(lowering, own->path)) {
+        lower_target(lowering, own->path, false);
+        lower_at(lowering, OP_BIND, stage, own->path, FILE_ATTRS, 0, OPF_FROM_BOX);
+    }
 }
 
 /* Something to be found where the host's socket would be. */
@@ -189,15 +211,9 @@ lower_private(struct lowering *lowering, size_t i)
 {
     const struct private_place *own = vec_at(&lowering->plan->privates, struct private_place, i);
 
-    if (own->kind == PRIVATE_FILE) {
-        lower_file(lowering, i, own);
-        return;
+    if (private_is_directory(own)) {
+        lower_target(lowering, own->path, true);
     }
-    if (own->kind == PRIVATE_SOCKET) {
-        lower_socket(lowering, own);
-        return;
-    }
-    lower_target(lowering, own->path, true);
     switch (own->kind) {
     case PRIVATE_DEV:
         lower_dev(lowering);
@@ -209,10 +225,19 @@ lower_private(struct lowering *lowering, size_t i)
         lower_tmpfs(lowering, own);
         break;
     case PRIVATE_FILE:
+        lower_file(lowering, i, own);
+        break;
     case PRIVATE_SOCKET:
+        lower_socket(lowering, own);
+        break;
+    case PRIVATE_BUNDLE:
+    case PRIVATE_TRUSTSTORE:
+        lower_trust(lowering, own);
         break;
     }
-    lower_mounted(lowering, own->path, own->kind != PRIVATE_PROC);
+    if (private_is_directory(own)) {
+        lower_mounted(lowering, own->path, own->kind != PRIVATE_PROC);
+    }
 }
 
 void

@@ -86,7 +86,7 @@ lower_target(struct lowering *lowering, const char *path, bool is_directory)
         if (is_directory) {
             lower_at(lowering, OP_MKDIR, NULL, path, 0755, 0, 0);
         } else {
-            lower_at(lowering, OP_FILE, "", path, 0644, 0, 0);
+            lower_text_at(lowering, "", path, 0644);
         }
     }
 }
@@ -190,7 +190,15 @@ lower_stage(struct lowering *lowering)
     lower_op(lowering, OP_ROOT_TMPFS, "mount:stage", NULL, NULL, 0755, 0, 0);
     lower_op(lowering, OP_MKDIR, "make:root", NULL, STAGE_ROOT, 0755, 0, 0);
     lower_op(lowering, OP_MKDIR, "make:empty", NULL, STAGE_EMPTY, 0, 0, 0);
-    lower_op(lowering, OP_FILE, "make:nothing", "", STAGE_NOTHING, 0, 0, 0);
+    lower_content(lowering, "make:nothing", "", 0, STAGE_NOTHING, 0);
+    if (plan_adds_trust(lowering->plan)) {
+        const struct trust_files *trust = lowering->trust;
+
+        lower_content(
+                lowering, "make:bundle", trust->bundle, trust->bundle_length, STAGE_BUNDLE, 0444);
+        lower_content(lowering, "make:truststore", trust->store, trust->store_length,
+                STAGE_TRUSTSTORE, 0444);
+    }
     if (lowering->plan->mask) {
         lower_op(lowering, OP_MKDIR, "make:mask", NULL, STAGE_MASK, 0755, 0, 0);
         lower_op(lowering, OP_FUSE, "mount:mask", NULL, STAGE_MASK, 0, 0, 0);

@@ -10,10 +10,13 @@
 #define STAGE_MASK "/mask"
 #define STAGE_EMPTY "/empty" /* a directory without rights */
 #define STAGE_NOTHING "/nothing" /* a file without rights */
+#define STAGE_BUNDLE "/bundle"
+#define STAGE_TRUSTSTORE "/truststore"
 
 struct lowering {
     const struct plan *plan;
     const struct host_view *host;
+    const struct trust_files *trust;
     struct program program;
     struct vec mounted; /* struct mounted, in the order in which they were mounted */
     struct vec made; /* char *: directories made in file systems of the box */
@@ -29,6 +32,11 @@ struct mounted {
 /* Adds an operation with numbers; texts may be NULL. */
 void lower_op(struct lowering *lowering, uint16_t code, const char *step, const char *a,
         const char *b, uint64_t x, uint64_t y, uint16_t flags);
+/* A file that is made in the stage, or in a file system of the box. */
+void lower_content(struct lowering *lowering, const char *step, const void *content, size_t length,
+        const char *path, uint32_t mode);
+/* A text as a file at a path of the finished box. */
+void lower_text_at(struct lowering *lowering, const char *text, const char *path, uint32_t mode);
 /* Operations whose box path is a path of the finished box, while it is still below STAGE_ROOT. */
 void lower_at(struct lowering *lowering, uint16_t code, const char *a, const char *path, uint64_t x,
         uint64_t y, uint16_t flags);
