@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is checked of each client: allowed works, denied is told with name and port, asked is held until answered."""
+import glob
 import os
 
 from run import USER, check, checks, expect  # noqa: F401
@@ -53,7 +54,9 @@ def fetches(name, *argv, https=True, environment=None):
         check(fn)
 
 
-JAVA = ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m", "-Djavax.net.ssl.trustStore=@/../root.p12", "-Djavax.net.ssl.trustStorePassword=changeit", "-cp", "@", "Fetch"]
+MACHINES = sorted(glob.glob("/usr/lib/jvm/*-jdk-*/bin/java") + glob.glob("/usr/lib/jvm/java-[0-9][0-9]-*/bin/java"))
+JAVA_PLAIN = ["-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m", "-cp", "@", "Fetch"]
+JAVA = ["java", "-Djavax.net.ssl.trustStore=@/../root.p12", "-Djavax.net.ssl.trustStorePassword=changeit", *JAVA_PLAIN]
 fetches("curl", "curl", "-sS", "--fail", "--noproxy", "*")
 fetches("curl_by_proxy", "curl", "-sS", "--fail")
 fetches("wget", "wget", "-q", "-O", "-", "--tries=1", "--no-proxy")

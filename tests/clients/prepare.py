@@ -7,10 +7,10 @@ import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = "allowed.test,git.allowed.test,ws.allowed.test,grpc.allowed.test,db.allowed.test,denied.test,asked.test,sub.allowed.test"
+NAMES = "nginx.allowed.test,allowed.test,git.allowed.test,ws.allowed.test,grpc.allowed.test,db.allowed.test,denied.test,asked.test,sub.allowed.test"
 HOSTS = """127.0.0.1 localhost
 ::1 localhost
-45.45.45.10 allowed.test sub.allowed.test git.allowed.test ws.allowed.test grpc.allowed.test db.allowed.test
+45.45.45.10 allowed.test sub.allowed.test stranger.allowed.test nginx.allowed.test git.allowed.test ws.allowed.test grpc.allowed.test db.allowed.test
 45.45.45.20 denied.test denied.allowed.test
 45.45.45.30 asked.test
 10.9.9.9 private.allowed.test
@@ -30,8 +30,32 @@ def certificates(folder):
     (folder / "server.ext").write_text("subjectAltName=" + ",".join("DNS:" + name for name in NAMES.split(",")) + "\n")
     run("openssl", "x509", "-req", "-in", folder / "server.csr", "-CA", folder / "root.pem", "-CAkey", folder / "root.key", "-CAcreateserial",
         "-days", "2", "-extfile", folder / "server.ext", "-out", folder / "server.pem", stderr=subprocess.DEVNULL)
+    # Of nobody that the host trusts.
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=stranger.allowed.test",
+        "-keyout", folder / "stranger.key", "-out", folder / "stranger.pem", "-addext", "subjectAltName=DNS:stranger.allowed.test", stderr=subprocess.DEVNULL)
     run("keytool", "-importcert", "-noprompt", "-alias", "root", "-file", folder / "root.pem", "-keystore", folder / "root.p12",
         "-storetype", "PKCS12", "-storepass", "changeit", stderr=subprocess.DEVNULL)
+
+
+def nginx(folder):
+    (folder / "nginx").mkdir()
+    (folder / "nginx/index.html").write_text("hello from nginx\n")
+    (folder / "nginx.conf").write_text(f"""user root;
+pid {folder}/nginx/pid;
+error_log {folder}/nginx/log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/nginx/body; proxy_temp_path {folder}/nginx/proxy; fastcgi_temp_path {folder}/nginx/fastcgi;
+    uwsgi_temp_path {folder}/nginx/uwsgi; scgi_temp_path {folder}/nginx/scgi;
+    server {{
+        listen 45.45.45.10:8443 ssl;
+        ssl_certificate {folder}/server.pem;
+        ssl_certificate_key {folder}/server.key;
+        root {folder}/nginx;
+    }}
+}}
+""")
 
 
 def ssh(folder):
@@ -85,6 +109,7 @@ def prepare(folder):
     folder.chmod(0o755)
     (folder / "hosts").write_text(HOSTS)
     certificates(folder)
+    nginx(folder)
     ssh(folder)
     database(folder)
     programs(folder)

@@ -62,12 +62,12 @@ class World:
             document[key] = {**document[key], **value} if isinstance(document.get(key), dict) else value
         return document
 
-    def box(self, argv, policy=None, ask=None, seconds=60, environment=None):
+    def box(self, argv, policy=None, ask=None, seconds=60, environment=None, options=()):
         """Runs argv (a list, or a script for sh) in a box; as whoever this run is for."""
         self.number += 1
         file, events = self.work / f"{self.number}.policy", self.work / f"{self.number}.events"
         file.write_text(json.dumps(policy or self.policy()))
-        command = [str(self.tool), "run", "--policy", str(file), "--workspace", str(self.work), "--cwd", str(self.work), "--events", str(events), "--explain"]
+        command = [str(self.tool), "run", "--policy", str(file), "--workspace", str(self.work), "--cwd", str(self.work), "--events", str(events), "--explain", *options]
         if ask:
             answers = self.work / f"{self.number}.ask"
             answers.write_text(f"#!/bin/sh\ncat >>{answers}.questions\necho '{ask}'\n")
@@ -110,7 +110,8 @@ def inside(options):
     folder = pathlib.Path(options.inside)
     passed = failed = 0
     sys.path.insert(0, str(HERE))
-    import check_clients  # noqa: F401  (adds to `checks`)
+    import check_clients
+    import check_trust  # noqa: F401  (both add to the list)
     for fn in check_clients.checks:
         name = fn.__name__
         if options.only and name not in options.only.split(","):
@@ -149,7 +150,7 @@ def main():
         prepare.prepare(made)
     folder = base / "world"  # each run its own: servers write there
     subprocess.run(["cp", "-a", str(made), str(folder)], check=True)
-    for text in ("sshd_config", "postgres/start"):
+    for text in ("sshd_config", "nginx.conf", "postgres/start"):
         (folder / text).write_text((folder / text).read_text().replace(str(made), str(folder)))
     child = subprocess.Popen(["unshare", "-m", "--propagation", "private", "-n", "--uts", "--pid", "--fork", "--kill-child", "sh", str(HERE / "world.sh"),
                               str(folder), sys.executable, str(HERE / "run.py"), "--inside", str(folder), "--tool", os.path.abspath(options.tool),

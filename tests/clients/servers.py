@@ -29,9 +29,9 @@ def saw(**what):
         file.write(json.dumps(what) + "\n")
 
 
-def context(*alpn):
+def context(*alpn, of="server"):
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.load_cert_chain(FOLDER + "/server.pem", FOLDER + "/server.key")
+    made.load_cert_chain(f"{FOLDER}/{of}.pem", f"{FOLDER}/{of}.key")
     if alpn:
         made.set_alpn_protocols(list(alpn))
     return made
@@ -89,11 +89,11 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.wfile.write(rest)
 
 
-def pages(ip, port, tls):
+def pages(ip, port, of):
     server = http.server.ThreadingHTTPServer((ip, port), Pages)
     server.daemon_threads = True
-    if tls:
-        made = context("http/1.1")
+    if of:
+        made = context("http/1.1", of=of)
         inner = server.get_request
 
         def get_request():
@@ -149,9 +149,10 @@ async def sockets():
 
 repositories()
 for address in (ALLOWED, OTHER, "45.45.45.30"):
-    pages(address, 80, False)
-    pages(address, 8080, False)
-    pages(address, 443, True)
-pages("127.0.0.1", 8123, False)
+    pages(address, 80, None)
+    pages(address, 8080, None)
+    pages(address, 443, "server")
+pages(ALLOWED, 8444, "stranger")
+pages("127.0.0.1", 8123, None)
 kept = grpc_server()
 asyncio.run(sockets())

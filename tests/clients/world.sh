@@ -19,6 +19,7 @@ mkdir -p /run/sshd
 /usr/sbin/sshd -f "$F/sshd_config" -E "$F/sshd.log"
 chown -R postgres "$F/postgres"
 setpriv --reuid=postgres --regid=postgres --clear-groups "$F/postgres/start"
+nginx -c "$F/nginx.conf"
 /usr/bin/python3 "$(dirname "$0")/servers.py" "$F" >"$F/servers.log" 2>&1 &
 for i in $(seq 200); do [ -e "$F/ready" ] && break; sleep 0.05; done
 [ -e "$F/ready" ] || { cat "$F/servers.log"; echo "the servers did not start"; exit 1; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GETs each URL with java.net.http (NIO underneath); prints "STATUS BODY" or the error.
+// GETs each URL with java.net.http (NIO underneath), or POSTs to those after the word POST; prints "STATUS BODY" or the error.
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -9,9 +9,15 @@ import java.time.Duration;
 public class Fetch {
     public static void main(String[] urls) throws Exception {
         HttpClient client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(20)).build();
+        String method = "GET";
         for (String url : urls) {
+            if (!url.contains(":")) {
+                method = url;
+                continue;
+            }
             try {
-                HttpResponse<String> answer = client.send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
+                HttpRequest.BodyPublisher body = method.equals("GET") ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString("x");
+                HttpResponse<String> answer = client.send(HttpRequest.newBuilder(URI.create(url)).method(method, body).build(), HttpResponse.BodyHandlers.ofString());
                 System.out.println(answer.statusCode() + " " + answer.body());
             } catch (java.io.IOException e) {
                 System.out.println("error: " + e);

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GETs each URL: fetch.py urllib|requests|httpx|asyncio URL...; prints "STATUS BODY" or the error."""
+"""GETs each URL, or POSTs to those after the word POST: fetch.py urllib|requests|httpx|httpx_plain|asyncio URL...; prints "STATUS BODY" or the error.
+
+TOKEN of the environment goes along as a bearer."""
 import asyncio
+import os
 import sys
+
+method = "GET"
+fields = {"Authorization": "Bearer " + os.environ["TOKEN"]} if "TOKEN" in os.environ else {}
 
 
 def by_urllib(url):
     import urllib.error
     import urllib.request
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=fields), timeout=20) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -16,7 +22,7 @@ def by_urllib(url):
 
 def by_requests(url):
     import requests
-    answer = requests.get(url, timeout=20)
+    answer = requests.request(method, url, headers=fields, timeout=20)
     return answer.status_code, answer.text
 
 
@@ -24,7 +30,13 @@ def by_httpx(url):
     import ssl
 
     import httpx
-    answer = httpx.get(url, timeout=20, trust_env=False, verify=ssl.create_default_context())
+    answer = httpx.request(method, url, headers=fields, timeout=20, trust_env=False, verify=ssl.create_default_context())
+    return answer.status_code, answer.text
+
+
+def by_httpx_plain(url):
+    import httpx
+    answer = httpx.request(method, url, headers=fields, timeout=20)
     return answer.status_code, answer.text
 
 
@@ -40,6 +52,9 @@ def by_asyncio(url):
 
 
 for address in sys.argv[2:]:
+    if ":" not in address:
+        method = address
+        continue
     try:
         print(*globals()["by_" + sys.argv[1]](address))
     except Exception as error:
