@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 
+import lab
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 UID = 12345
@@ -42,19 +44,6 @@ for l in open("/proc/self/mountinfo"):
 P
 touch /root/.abx-probe 2>/dev/null && { rm -f /root/.abx-probe; echo "ERROR isolation failed"; exit 99; }
 ip link set lo up; hostname abx.test
-"""
-HOSTS = """127.0.0.1 localhost
-::1 localhost ip6-localhost
-45.45.45.10 allowed.test sub.allowed.test xn--bcher-kva.test
-45.45.45.20 evil.test evilallowed.test allowed.test.evil.test other.test
-169.254.169.254 rebind.allowed.test
-10.9.9.9 priv.allowed.test
-"""
-LAB = """for i in 45.45.45.10 45.45.45.20 45.45.45.30 10.9.9.9 10.9.9.10 169.254.169.254; do ip addr add $i/32 dev lo; done
-mount --bind $LIB/hosts /etc/hosts
-/usr/bin/python3 $LIB/labsrv.py $B/srv.log $LIB >/dev/null 2>&1 &
-for i in $(seq 100); do [ -e $B/srv.log.ready ] && break; sleep 0.05; done
-chmod 666 $B/srv.log 2>/dev/null || { : > $B/srv.log; chmod 666 $B/srv.log; }
 """
 
 
@@ -90,11 +79,7 @@ def make_library(tool):
     shutil.copy(tool, library + "/cli/agentbox")
     shutil.copy(os.path.join(os.path.dirname(os.path.dirname(tool)), "lib", "libagentbox.so.0"), library + "/lib")
     subprocess.run(["gcc", "-O1", "-static", "-o", library + "/denysys", HERE + "/harness/denysys.c"], check=True)
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=lab", "-keyout",
-                    library + "/key.pem", "-out", library + "/cert.pem", "-addext",
-                    "subjectAltName=DNS:allowed.test,DNS:evil.test,DNS:*.allowed.test"], stderr=subprocess.DEVNULL)
-    with open(library + "/hosts", "w") as hosts:
-        hosts.write(HOSTS)
+    lab.make(library)
     return library
 
 
@@ -108,7 +93,7 @@ def script(case, user, base):
         text += (f'(cat /etc/passwd; echo "abxt:x:{UID}:{UID}:t:/nonexistent:/bin/sh") > $B/passwd; chmod 644 $B/passwd; '
                  "mount --bind $B/passwd /etc/passwd\n")
     if case.get("lab"):
-        text += LAB
+        text += lab.START
     runner = f"setpriv --reuid={UID} --regid={UID} --clear-groups bash $B/case.sh" if user else "bash $B/case.sh"
     with open(base + "/start.sh", "w") as file:
         file.write(text + "set +e\n" + runner + "\nexit $?\n")
