@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "policy/alternative.h"
 #include "policy/http.h"
 #include "policy/index.h"
 #include "policy/layer.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLES_MAX 4u
 #define REQUESTS_MAX 8u
 
 /* ---- implied rules ---- */
@@ -265,31 +265,6 @@ explain_rules(struct layer *layer)
     return true;
 }
 
-/* "write below '/w' or '/tmp'": what a denial by default offers instead. */
-static char *
-make_alternative(const struct layer *layer, enum slot slot)
-{
-    static const char *const openings[] = { [SLOT_READ] = "read below",
-        [SLOT_WRITE] = "write below",
-        [SLOT_EXEC] = "run programs below",
-        [SLOT_SOCKET] = "connect to",
-        [SLOT_CONNECT] = "connect to",
-        [SLOT_LISTEN] = "",
-        [SLOT_ACTION] = "ask for" };
-    AUTO(str_done) struct str out = { 0 };
-    unsigned n = 0;
-
-    for (size_t i = 0; i < layer->rules.count && slot != SLOT_LISTEN && n < EXAMPLES_MAX; i++) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-
-        if (rule->kind < RULE_GIT_ROOT && rule_slot(rule) == slot && !rule->implied &&
-                rule->origin != ORIGIN_TWIN && rule->verdict == ABX_VERDICT_ALLOW) {
-            str_printf(&out, "%s '%s'", n++ == 0 ? openings[slot] : " or", rule->pattern);
-        }
-    }
-    return str_steal(&out, NULL);
-}
-
 static bool
 explain_defaults(const struct layer *layer, struct index *index)
 {
@@ -299,7 +274,7 @@ explain_defaults(const struct layer *layer, struct index *index)
         str_printf(&reason, "no rule of the policy '%s' allows %s it",
                 layer->name != NULL ? layer->name : layer->source, access_words[slot]);
         index->default_reason[slot] = str_steal(&reason, NULL);
-        index->default_alternative[slot] = make_alternative(layer, slot);
+        index->default_alternative[slot] = alternative_make(layer, slot);
         if (index->default_reason[slot] == NULL || index->default_alternative[slot] == NULL) {
             return false;
         }

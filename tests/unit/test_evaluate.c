@@ -377,6 +377,35 @@ START_TEST(a_rule_without_a_reason_gets_a_sentence)
 }
 END_TEST
 
+static const struct connect_case {
+    const char *network, *alternative;
+} connect_cases[] = {
+    { "\"allow\":[\"a.com\",\"*.a.com\"]", "connect to 'a.com' or '*.a.com'" },
+    { "\"allow\":[\"*.a.com\",\"*.a.com:22\",\"b.com\",\"*.a.com:8000-8010\"]",
+            "connect to '*.a.com:80,443,22,8000-8010' or 'b.com'" },
+    { "\"allow\":[\"a.com:8080\"],\"deny\":[\"a.com:9090\"]", "connect to 'a.com:8080'" },
+    { "\"host_loopback\":[5432,6379]", "connect to 'localhost:5432,6379'" },
+    { "\"private\":[\"10.0.0.0/8\",\"[fd00::/8]:443\"]",
+            "connect to '10.0.0.0/8' or '[fd00::/8]:443'" },
+    { "\"deny\":[\"a.com\"]", "" },
+};
+
+START_TEST(a_connection_elsewhere_is_told_each_destination_once_with_its_ports)
+{
+    const struct connect_case *c = &connect_cases[_i];
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    struct abx_request request = { sizeof request, ABX_REQUEST_CONNECT, 0, 443, "other.test" };
+    struct ruling ruling;
+    char json[512];
+
+    snprintf(json, sizeof json, "{\"version\":1,\"network\":{\"mode\":\"filtered\",%s}}",
+            c->network);
+    ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
+    ck_assert_uint_eq(policy_decide(policy, &request, &ruling), ABX_VERDICT_DENY);
+    ck_assert_str_eq(ruling.alternative, c->alternative);
+}
+END_TEST
+
 START_TEST(the_first_layer_that_says_the_strictest_is_the_source)
 {
     AUTO(abx_policy_unrefp)
@@ -582,6 +611,8 @@ make_suite(void)
     tcase_add_loop_test(tcase, two_implementations_agree_on_generated_policies_and_requests, 0, 10);
     tcase_add_test(tcase, a_write_outside_of_every_root_is_told_the_roots);
     tcase_add_test(tcase, a_rule_without_a_reason_gets_a_sentence);
+    tcase_add_loop_test(tcase, a_connection_elsewhere_is_told_each_destination_once_with_its_ports,
+            0, N_ELEMENTS(connect_cases));
     tcase_add_test(tcase, the_first_layer_that_says_the_strictest_is_the_source);
     tcase_add_test(tcase, no_network_is_its_own_reason);
     tcase_add_test(tcase, gits_configuration_is_denied_by_content);
