@@ -146,12 +146,13 @@ list(void *data, const char *path, struct vec *names)
 {
     DIR *directory = opendir(path);
     const struct dirent *entry;
+    int error;
 
     if (directory == NULL) {
         note(errno);
         return -errno;
     }
-    while ((entry = readdir(directory)) != NULL) {
+    while (errno = 0, (entry = readdir(directory)) != NULL) {
         char **name;
 
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
@@ -168,8 +169,12 @@ list(void *data, const char *path, struct vec *names)
             return -ENOMEM;
         }
     }
+    error = errno; /* 0 at the end */
     closedir(directory);
-    return 0;
+    if (error != 0) {
+        note(error);
+    }
+    return -error;
 }
 
 static char *
