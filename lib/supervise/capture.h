@@ -10,7 +10,7 @@
 
 struct capture;
 
-/* Takes the descriptor (read end, non-blocking) on success.  NULL: no memory. */
+/* Takes the descriptor (read end, non-blocking) on success.  NULL: errno says why. */
 struct capture *capture_new(struct loop *loop, int fd, size_t limit);
 /* Reads what is there now and gives the buffer away; what comes later is read and thrown away, so
  * that background processes can go on writing. */

@@ -7,6 +7,7 @@
 #include "supervise/streams.h"
 #include "supervise/way_out.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define OUTPUT_DEFAULT (10u << 20)
@@ -16,7 +17,7 @@ struct beginning {
     abx_process *process;
     struct streams *streams;
     size_t output_limit;
-    bool failed;
+    int error; /* errno */
 };
 
 static void
@@ -46,7 +47,7 @@ begin(void *data)
         process->captures[i] =
                 capture_new(loop, beginning->streams->capture[i], beginning->output_limit);
         if (process->captures[i] == NULL) {
-            beginning->failed = true;
+            beginning->error = errno;
             return;
         }
         beginning->streams->capture[i] = -1;
@@ -54,7 +55,7 @@ begin(void *data)
     if (process->wall_ms != 0) {
         process->timer = loop_timer_add(
                 loop, clock_now_ns() + process->wall_ms * 1000000u, wall_time_over, process);
-        beginning->failed = process->timer == NULL;
+        beginning->error = process->timer == NULL ? ENOMEM : 0;
     }
 }
 
@@ -99,8 +100,9 @@ start(abx_box *box, abx_process *process, struct streams *streams, struct comman
     for (int i = 0; i < 3; i++) {
         command->stdio[i] = streams->command[i];
     }
-    r = beginning.failed
-                ? fail_nomem(fail)
+    r = beginning.error != 0
+                ? fail_set(fail, ABX_ERR_IO, beginning.error, "watch:streams",
+                          "what the command writes cannot be read")
                 : box->context->backend->spawn(box->boundary, command, &process->pty, fail);
     if (r < 0) {
         loop_call(box->context->loop, abandon, process);
