@@ -68,7 +68,8 @@ bool listeners_are_quick(const struct listeners *listeners);
 void call_run(struct call *call);
 /* Answers a call and, if it is kept, frees it. */
 void call_finish(struct call *call, enum call_result result);
-/* Gives a kept call to a worker; false if none is free. */
+/* Gives a kept call to a worker, or refuses it where no thread can be had; false if none is free.
+ */
 bool call_to_worker(struct call *call);
 /* The handler of a system call. */
 call_handler calls_find(const struct call *call);

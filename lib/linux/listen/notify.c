@@ -109,7 +109,12 @@ run_on_worker(void *data)
 bool
 call_to_worker(struct call *call)
 {
-    return workers_do(call->boundary->listeners->workers, run_on_worker, call);
+    int error = workers_do(call->boundary->listeners->workers, run_on_worker, call);
+
+    if (error == ENOMEM) {
+        call_finish(call, call_starved(call, "", 0));
+    }
+    return error != EAGAIN;
 }
 
 /* To a worker.  None is free: the call waits, and its listener is not read until one is. */

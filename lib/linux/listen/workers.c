@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
@@ -143,19 +144,19 @@ workers_new(void)
     return workers;
 }
 
-bool
+int
 workers_do(struct workers *workers, work_fn fn, void *data)
 {
-    bool is_taken = false;
+    int error = EAGAIN;
 
     pthread_mutex_lock(&workers->lock);
     if (!workers->ending && workers->n_queued < WORKERS_QUEUE_MAX) {
         if (workers->n_idle <= workers->n_queued && workers->n_threads < WORKERS_MAX) {
             start_thread(workers);
         }
-        is_taken = workers->n_threads > 0;
+        error = workers->n_threads > 0 ? 0 : ENOMEM;
     }
-    if (is_taken) {
+    if (error == 0) {
         unsigned int last = (workers->first + workers->n_queued) % WORKERS_QUEUE_MAX;
 
         workers->queue[last] = (struct work){ .fn = fn, .data = data };
@@ -163,7 +164,7 @@ workers_do(struct workers *workers, work_fn fn, void *data)
         pthread_cond_signal(&workers->work_came);
     }
     pthread_mutex_unlock(&workers->lock);
-    return is_taken;
+    return error;
 }
 
 void

@@ -15,8 +15,9 @@ struct workers;
 typedef void (*work_fn)(void *data);
 
 struct workers *workers_new(void); /* NULL: no memory */
-/* Runs fn on a worker; false if the queue is full or no thread can be had. Any thread. */
-bool workers_do(struct workers *workers, work_fn fn, void *data);
+/* Runs fn on a worker.  0; EAGAIN: as many wait as may; ENOMEM: there is no thread, and none can be
+ * had.  Any thread. */
+int workers_do(struct workers *workers, work_fn fn, void *data);
 /* Waits for running jobs; queued ones are run first. NULL is nothing. */
 void workers_free(struct workers *workers);
 /* On a worker: from now on its umask and cwd are its own, never the host's; false with errno: they

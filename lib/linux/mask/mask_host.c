@@ -166,7 +166,7 @@ static bool
 give(struct mask_request *request, enum mask_job job)
 {
     request->job = job;
-    if (workers_do(request->mask->workers, work, request)) {
+    if (workers_do(request->mask->workers, work, request) == 0) {
         return false;
     }
     request->error = EAGAIN;

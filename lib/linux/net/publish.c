@@ -89,7 +89,7 @@ let_in(void *data, uint32_t port, int client)
         pthread_mutex_lock(&published->lock);
         visit->address = *find(published, (uint16_t)port);
         pthread_mutex_unlock(&published->lock);
-        if (workers_do(listeners->workers, visit_box, visit)) {
+        if (workers_do(listeners->workers, visit_box, visit) == 0) {
             return;
         }
         free(visit);
