@@ -343,7 +343,8 @@ maker_of(int socket)
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) < 0 ? 0 : maker.pid;
 }
 
-static bool
+/* 0 or an errno. */
+static int
 take(struct seat *seat, struct control_message *message)
 {
     const struct timeval limit = { .tv_sec = SEND_SECONDS };
@@ -354,22 +355,25 @@ take(struct seat *seat, struct control_message *message)
     if (seat->has_terminal) {
         seat->pty = steal_fd(&message->fds[n++]);
     }
-    if (seat->socket < 0 || (seat->has_terminal && seat->pty < 0) ||
-            setsockopt(seat->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
+    if (seat->socket < 0 || (seat->has_terminal && seat->pty < 0)) {
+        return message->is_cut ? EMFILE : EPROTO;
+    }
+    if (setsockopt(seat->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
             setsockopt(seat->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0) {
-        return false;
+        return errno;
     }
     seat->pid = maker_of(seat->socket);
     seat->shown_pid =
             seat->boundary->plan->capabilities.fresh_proc ? message->wire.value : seat->pid;
     if (!seat->boundary->plan->capabilities.seccomp_notify) {
-        return true;
+        return 0;
+    }
+    if (message->fds[n] < 0) {
+        return message->is_cut ? EMFILE : EPROTO;
     }
     seat->owner.ended = on_listener_ended;
-    seat->notify = message->fds[n] < 0
-                           ? NULL
-                           : notify_new(seat->boundary, &seat->owner, steal_fd(&message->fds[n]));
-    return seat->notify != NULL;
+    seat->notify = notify_new(seat->boundary, &seat->owner, steal_fd(&message->fds[n]));
+    return seat->notify == NULL ? errno : 0;
 }
 
 /* A seat without a served listener must not run anything: its calls would fail without a word. */
@@ -381,7 +385,7 @@ seat_came(struct boundary *boundary, struct control_message *message)
     };
     struct boundary_private *own = boundary->own;
     struct seat *seat;
-    bool taken;
+    int error;
 
     pthread_mutex_lock(&own->lock);
     seat = find(own, message->wire.id);
@@ -392,19 +396,19 @@ seat_came(struct boundary *boundary, struct control_message *message)
     if (seat == NULL) {
         return;
     }
-    taken = take(seat, message);
+    error = take(seat, message);
     pthread_mutex_lock(&own->lock);
-    if (taken && seat->state == SEAT_COMING) {
+    if (error == 0 && seat->state == SEAT_COMING) {
         seat->state = SEAT_READY;
         pthread_cond_signal(&seat->cond);
     } else {
-        fail(seat, message->is_cut ? EMFILE : ENOMEM, START_LISTENER); /* freed with its listener */
+        fail(seat, error, START_LISTENER); /* freed with its listener */
     }
     pthread_mutex_unlock(&own->lock);
-    if (!taken) {
+    if (error != 0) {
         control_send(own->control, &kill, NULL, 0);
     }
-    if (!taken || seat->notify == NULL) {
+    if (error != 0 || seat->notify == NULL) {
         drop_listener(seat);
     }
 }

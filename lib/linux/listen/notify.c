@@ -277,6 +277,26 @@ on_wake(void *data, uint32_t events)
     held_watch(listeners);
 }
 
+/* What it holds; false: errno says why. */
+static bool
+listeners_fill(struct listeners *listeners, struct loop *loop)
+{
+    listeners->workers = workers_new();
+    if (listeners->workers == NULL) {
+        return false;
+    }
+    listeners->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (listeners->own_fds < 0) {
+        return false;
+    }
+    listeners->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (listeners->wake < 0) {
+        return false;
+    }
+    listeners->source = loop_add(loop, listeners->wake, EPOLLIN, on_wake, listeners);
+    return listeners->source != NULL;
+}
+
 static struct listeners *
 listeners_new(struct boundary *boundary)
 {
@@ -285,21 +305,19 @@ listeners_new(struct boundary *boundary)
     if (listeners == NULL) {
         return NULL;
     }
-    listeners->boundary = boundary;
-    listeners->made_git = VEC(struct made_git);
+    *listeners = (struct listeners){
+        .boundary = boundary, .made_git = VEC(struct made_git), .own_fds = -1, .wake = -1
+    };
     pthread_mutex_init(&listeners->lock, NULL);
-    listeners->workers = workers_new();
-    listeners->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    listeners->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (listeners->wake >= 0) {
-        listeners->source = loop_add(boundary->loop, listeners->wake, EPOLLIN, on_wake, listeners);
-    }
-    if (listeners->workers == NULL || listeners->source == NULL || listeners->own_fds < 0) {
-        loop_remove(listeners->source);
+    if (!listeners_fill(listeners, boundary->loop)) {
+        int error = errno;
+
         close_fd(listeners->wake);
         close_fd(listeners->own_fds);
         workers_free(listeners->workers);
+        pthread_mutex_destroy(&listeners->lock);
         free(listeners);
+        errno = error;
         return NULL;
     }
     slow_devices_read(&listeners->slow, boundary->init_pid);
@@ -311,13 +329,13 @@ listeners_new(struct boundary *boundary)
 struct notify *
 notify_new(struct boundary *boundary, struct notify_owner *owner, int listener)
 {
-    struct notify *notify = calloc(1, sizeof *notify);
+    struct notify *notify;
 
     if (boundary->listeners == NULL) {
         boundary->listeners = listeners_new(boundary);
     }
-    if (notify == NULL || boundary->listeners == NULL) {
-        free(notify);
+    notify = boundary->listeners == NULL ? NULL : calloc(1, sizeof *notify);
+    if (notify == NULL) {
         close_fd(listener);
         return NULL;
     }

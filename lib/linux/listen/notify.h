@@ -15,7 +15,7 @@ struct notify_owner {
     void (*ended)(struct notify_owner *owner); /* no process has the filter any more; may free */
 };
 
-/* Takes the listener.  Loop thread. */
+/* Takes the listener.  NULL: errno says why.  Loop thread. */
 struct notify *notify_new(struct boundary *boundary, struct notify_owner *owner, int listener);
 /* Pending calls get EACCES or are gone.  Returns at once; what its workers still do ends by itself,
  * at the latest in notify_close. Loop thread. */
