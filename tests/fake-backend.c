@@ -7,8 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ struct boundary {
 };
 
 static struct boundary *boundary;
-static atomic_size_t open_boundaries;
+static atomic_size_t open_boundaries, programs_looked_up;
 static uint32_t slow_close_ms;
 static abx_status next_status;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* answers and commands */
@@ -234,7 +235,7 @@ static void
 do_act(void *data)
 {
     struct happening *h = data;
-    struct subject subject = { .command = h->command, .pid = 1234, .program = "/usr/bin/fake" };
+    struct subject subject = { .command = h->command, .pid = 1234 };
 
     h->verdict = boundary->broker->decide(boundary->broker->data, &subject, h->act, &h->ticket);
 }
@@ -285,7 +286,7 @@ static void
 do_report(void *data)
 {
     struct happening *h = data;
-    struct subject subject = { .command = h->command, .pid = 1234, .program = "/usr/bin/fake" };
+    struct subject subject = { .command = h->command, .pid = 1234 };
 
     boundary->broker->report(
             boundary->broker->data, h->type, &subject, h->act, NULL, h->reason, NULL);
@@ -452,12 +453,26 @@ fake_open_boundaries(void)
     return open_boundaries;
 }
 
+static void
+program_of(int32_t pid, char *buffer, size_t room)
+{
+    atomic_fetch_add(&programs_looked_up, 1);
+    snprintf(buffer, room, "%s", pid == 1234 ? "/usr/bin/fake" : "");
+}
+
+size_t
+fake_programs_looked_up(void)
+{
+    return atomic_load(&programs_looked_up);
+}
+
 const struct backend fake_backend = {
     .name = "fake",
     .probe = probe,
     .host = &host,
     .open = open_boundary,
     .spawn = spawn,
+    .program_of = program_of,
     .signal = signal_command,
     .answer = answer,
     .proxy = proxy,

@@ -39,5 +39,6 @@ const char *fake_cwd(uint64_t command);
 /* Closing takes that long, once. */
 void fake_slow_close(uint32_t ms);
 size_t fake_open_boundaries(void);
+size_t fake_programs_looked_up(void); /* that a decision or an event wanted to know */
 
 #endif

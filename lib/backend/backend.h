@@ -13,7 +13,8 @@
 struct subject {
     uint64_t command; /* id of the command, 0 if it cannot be told */
     int32_t pid; /* as the host sees it */
-    const char *program; /* path of its executable, "" if unknown */
+    const char *program; /* path of its executable, "" if unknown; NULL: backend->program_of tells,
+                            while the call that is decided about waits */
 };
 
 /* Why something was denied, for a program that can be told in its own protocol. */
@@ -112,6 +113,8 @@ struct backend {
      * ENOENT, EACCES... if its program cannot be executed.  *ret_pty: master, with pty, else -1. */
     abx_status (*spawn)(struct boundary *boundary, const struct command *command, int *ret_pty,
             struct fail *fail);
+    /* Path of the executable of a process, "" if unknown.  Any thread. */
+    void (*program_of)(int32_t pid, char *buffer, size_t room);
     /* To the process group of the command's leader; 9 to all that it started. */
     abx_status (*signal)(struct boundary *boundary, uint64_t command, int32_t signal);
     /* Held calls of this ticket go on (ALLOW) or fail with EACCES (DENY).  Any thread that holds no

@@ -11,6 +11,7 @@ const struct backend backend_native = {
     .host = &host_real,
     .open = boundary_open,
     .spawn = boundary_spawn,
+    .program_of = boundary_program_of,
     .signal = boundary_signal,
     .answer = boundary_answer,
     .proxy = boundary_proxy,

@@ -45,6 +45,7 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
         const struct ruling *ruling)
 {
     struct approval *approval = calloc(1, sizeof *approval);
+    char program[PATH_MAX];
     bool failed = false;
 
     if (approval == NULL) {
@@ -53,7 +54,7 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->target = approval_copy(act->target, &failed);
     approval->asked = approval_copy(act->asked, &failed);
     approval->verb = approval_copy(act->verb, &failed);
-    approval->program = approval_copy(subject->program, &failed);
+    approval->program = approval_copy(program_of(box, subject, program), &failed);
     if (failed) {
         approval_free(approval);
         return NULL;

@@ -124,6 +124,12 @@ record_first(struct denials *denials, struct event_queue *queue, uint64_t *seque
     entry->told_ns = clock_now_ns();
 }
 
+static void
+count(struct denials *denials, const struct denial_key *key, uint64_t times)
+{
+    denials->total += key->type == ABX_EVENT_DENIAL ? times : 0;
+}
+
 static abx_event *
 make_event(struct event_draft *draft, uint64_t repeats)
 {
@@ -131,15 +137,38 @@ make_event(struct event_draft *draft, uint64_t repeats)
     return event_make(draft);
 }
 
+bool
+denials_count(struct denials *denials, struct event_queue *queue, const struct denial_key *key,
+        uint64_t times)
+{
+    struct denial_entry *entry = find(denials, key);
+
+    if (entry == NULL) {
+        return false;
+    }
+    if (entry->pending != 0 || !queue_repeat(queue, entry->event, times)) {
+        if (clock_now_ns() - entry->told_ns >= QUIET_NS) {
+            return false;
+        }
+        entry->pending += times;
+    }
+    count(denials, key, times);
+    entry->total += times;
+    return true;
+}
+
 void
 denials_record(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
         const struct denial_key *key, struct event_draft *draft, uint64_t times)
 {
-    struct denial_entry *entry = find(denials, key);
+    struct denial_entry *entry;
     abx_event *event;
-    uint64_t now;
 
-    denials->total += key->type == ABX_EVENT_DENIAL ? times : 0;
+    if (denials_count(denials, queue, key, times)) {
+        return;
+    }
+    count(denials, key, times);
+    entry = find(denials, key);
     if (entry == NULL) {
         event = make_event(draft, times);
         record_first(denials, queue, sequence, key, event, times);
@@ -147,14 +176,7 @@ denials_record(struct denials *denials, struct event_queue *queue, uint64_t *seq
         return;
     }
     entry->total += times;
-    if (entry->pending == 0 && queue_repeat(queue, entry->event, times)) {
-        return;
-    }
     entry->pending += times;
-    now = clock_now_ns();
-    if (now - entry->told_ns < QUIET_NS) {
-        return;
-    }
     event = make_event(draft, entry->pending);
     if (event == NULL) {
         return; /* stays pending */
@@ -162,7 +184,7 @@ denials_record(struct denials *denials, struct event_queue *queue, uint64_t *seq
     event_unref(entry->event);
     entry->event = event_ref(event);
     entry->pending = 0;
-    entry->told_ns = now;
+    entry->told_ns = clock_now_ns();
     queue_push(queue, event, sequence);
 }
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,13 +102,57 @@ tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char
     queue_push(&box->context->queue, event_make(&draft), &box->sequence);
 }
 
+const char *
+program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_MAX])
+{
+    if (subject->program != NULL || subject->pid == 0) {
+        return subject->program;
+    }
+    box->context->backend->program_of(subject->pid, buffer, PATH_MAX);
+    return buffer;
+}
+
+static void
+record(abx_box *box, abx_process *process, const struct denial_key *key, const char *label,
+        const struct subject *subject, const struct act *act, const struct grounds *grounds,
+        uint64_t times)
+{
+    pthread_mutex_t *lock = process == NULL ? &box->lock : &process->lock;
+    struct denials *denials = process == NULL ? &box->denials : &process->denials;
+    char program[PATH_MAX];
+    struct subject who = *subject;
+    struct event_draft draft;
+
+    who.program = program_of(box, subject, program);
+    tell_begin(&draft, box, key->type, subject->command, label);
+    tell_act(&draft, &who, act, grounds);
+    pthread_mutex_lock(lock);
+    denials_record(denials, &box->context->queue, &box->sequence, key, &draft, times);
+    pthread_mutex_unlock(lock);
+}
+
+/* What is only counted is not worth a look at who did it. */
+static bool
+is_counted(abx_box *box, abx_process *process, const struct denial_key *key, uint64_t times)
+{
+    pthread_mutex_t *lock = process == NULL ? &box->lock : &process->lock;
+    struct denials *denials = process == NULL ? &box->denials : &process->denials;
+    bool counted;
+
+    pthread_mutex_lock(lock);
+    if (process != NULL && key->request != ABX_REQUEST_EXEC) {
+        process_announce(process); /* a program may be what keeps it from starting */
+    }
+    counted = denials_count(denials, &box->context->queue, key, times);
+    pthread_mutex_unlock(lock);
+    return counted;
+}
+
 void
 tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times)
 {
-    AUTO(freep) char *old_label = process == NULL ? box_label_of(box, subject->command) : NULL;
-    const char *label = process == NULL ? old_label : process->label;
-    struct denial_key key = {
+    const struct denial_key key = {
         .type = type,
         .layer = grounds->layer != 0 ? grounds->layer : layer_of(act),
         .request = act->request,
@@ -117,20 +162,14 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .target = act->target,
         .verb = act->request == ABX_REQUEST_HTTP ? act->verb : NULL,
     };
-    struct event_draft draft;
+    AUTO(freep) char *old_label = NULL;
 
-    tell_begin(&draft, box, type, subject->command, label);
-    tell_act(&draft, subject, act, grounds);
-    if (process == NULL) {
-        pthread_mutex_lock(&box->lock);
-        denials_record(&box->denials, &box->context->queue, &box->sequence, &key, &draft, times);
-        pthread_mutex_unlock(&box->lock);
+    if (is_counted(box, process, &key, times)) {
         return;
     }
-    pthread_mutex_lock(&process->lock);
-    if (act->request != ABX_REQUEST_EXEC) { /* that one may be what keeps it from starting */
-        process_announce(process);
+    if (process == NULL) {
+        old_label = box_label_of(box, subject->command);
     }
-    denials_record(&process->denials, &box->context->queue, &box->sequence, &key, &draft, times);
-    pthread_mutex_unlock(&process->lock);
+    record(box, process, &key, process == NULL ? old_label : process->label, subject, act, grounds,
+            times);
 }

@@ -5,6 +5,8 @@
 
 #include "supervise/process.h"
 
+#include <limits.h>
+
 /* Why; texts may be NULL. */
 struct grounds {
     uint32_t layer; /* 0: the one of the request */
@@ -20,6 +22,8 @@ void tell_act(struct event_draft *draft, const struct subject *subject, const st
         const struct grounds *grounds);
 /* A notice of a grant that the host gave or took back. */
 void tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason);
+/* The program of a subject, which its call waits for: looked up in `buffer` if that was not done. */
+const char *program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_MAX]);
 /* A denial or a notice, `times` equal attempts of it.  `process` may be NULL. */
 void tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times);

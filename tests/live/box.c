@@ -28,7 +28,11 @@ remember(struct box *box, uint32_t type, const struct subject *subject, const st
         .command = subject->command };
     snprintf(event->verb, sizeof event->verb, "%s", act->verb == NULL ? "" : act->verb);
     snprintf(event->target, sizeof event->target, "%s", act->target);
-    snprintf(event->program, sizeof event->program, "%s", subject->program);
+    if (subject->program == NULL) {
+        backend_pick()->program_of(subject->pid, event->program, sizeof event->program);
+    } else {
+        snprintf(event->program, sizeof event->program, "%s", subject->program);
+    }
 }
 
 static abx_verdict

@@ -289,7 +289,7 @@ static bool
 is_allowed(const struct call *call, const struct act *act)
 {
     const struct broker *broker = call->boundary->broker;
-    struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
+    const struct subject subject = { .command = call->command, .pid = call->pid };
     struct act quiet = *act;
     bool counted = false;
     uint64_t unused = 0;
@@ -303,23 +303,27 @@ abx_verdict
 call_decide(struct call *call, const struct act *act, int object, int directory)
 {
     const struct broker *broker = call->boundary->broker;
-    char program[PATH_MAX];
-    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    const struct subject subject = { .command = call->command, .pid = call->pid };
+    const bool is_read = act->request == ABX_REQUEST_PATH && act->access == ABX_ACCESS_READ;
     struct act mine = *act;
     bool counted = false;
     uint64_t ticket = 0;
     abx_verdict verdict;
 
+    /* For nobody nothing is changed, and of nobody there is no event.  Who only reads is looked at
+     * last: nearly all of that is allowed, and harmless for a caller that is gone. */
+    if (!is_read && !call_is_valid(call)) {
+        return ABX_VERDICT_DENY;
+    }
     if (use_grant(call, act, object, directory, &verdict)) {
         return verdict;
     }
-    if (act->content < 0 && is_allowed(call, act)) {
+    if (is_read && is_allowed(call, act)) {
         return ABX_VERDICT_ALLOW;
     }
-    if (!call_is_valid(call)) {
-        return ABX_VERDICT_DENY; /* of nobody any more: no event */
+    if (is_read && !call_is_valid(call)) {
+        return ABX_VERDICT_DENY;
     }
-    boundary_program_of(call->pid, program, sizeof program);
     mine.counted = &counted;
     verdict = broker->decide(broker->data, &subject, &mine, &ticket);
     if (verdict == ABX_VERDICT_ASK && !keep_grant(call, act, object, directory, ticket)) {
@@ -337,12 +341,10 @@ bool
 call_judge(struct call *call, const struct act *act)
 {
     const struct broker *broker = call->boundary->broker;
-    char program[PATH_MAX];
-    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    const struct subject subject = { .command = call->command, .pid = call->pid };
     uint64_t ticket = 0;
     abx_verdict verdict;
 
-    boundary_program_of(call->pid, program, sizeof program);
     verdict = broker->decide(broker->data, &subject, act, &ticket);
     if (verdict == ABX_VERDICT_ASK) {
         broker->withdraw(broker->data, ticket);
@@ -354,7 +356,7 @@ abx_verdict
 call_look(struct call *call, uint32_t access, const char *path)
 {
     const struct broker *broker = call->boundary->broker;
-    struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
+    const struct subject subject = { .command = call->command, .pid = call->pid };
     struct act act = {
         .request = ABX_REQUEST_PATH,
         .access = access,
@@ -373,10 +375,8 @@ call_report(struct call *call, uint32_t type, const struct act *act, const char 
         const char *reason, const char *alternative)
 {
     const struct broker *broker = call->boundary->broker;
-    char program[PATH_MAX];
-    struct subject subject = { .command = call->command, .pid = call->pid, .program = program };
+    const struct subject subject = { .command = call->command, .pid = call->pid };
 
-    boundary_program_of(call->pid, program, sizeof program);
     broker->report(broker->data, type, &subject, act, rule, reason, alternative);
 }
 

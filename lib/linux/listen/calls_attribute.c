@@ -221,7 +221,7 @@ resolve_form(struct call *call, const struct form *form, struct resolved *resolv
 static enum call_result
 act_on_behalf(struct call *call, const struct form *form, struct resolved *resolved)
 {
-    AUTO(closep) int object = resolve_acting_object(call, resolved);
+    const int object = resolve_acting_object(call, resolved);
     int r;
 
     if (object < 0) {

@@ -159,7 +159,7 @@ make_link(struct call *call, struct resolved *resolved, const struct name_reques
 static enum call_result
 act_on_behalf(struct call *call, struct resolved *resolved, const struct name_request *request)
 {
-    AUTO(closep) int parent = resolve_acting_parent(call, resolved);
+    const int parent = resolve_acting_parent(call, resolved);
     int r;
 
     if (parent < 0) {
@@ -175,7 +175,7 @@ act_on_behalf(struct call *call, struct resolved *resolved, const struct name_re
     if (request->deed == DEED_MKDIR && git_name_matters(call, resolved) != 0) {
         r = git_guard(call, resolved->parent, resolved->name);
         git_remember(call, resolved->path);
-    } else if (request->deed == DEED_MKDIR && !resolve_is_writable(call, resolved->parent)) {
+    } else if (request->deed == DEED_MKDIR && parent != resolved->parent) {
         name_made_directory(call, resolved->path);
     }
     if (r < 0) {
@@ -210,7 +210,7 @@ static bool
 may_act_here(const struct call *call, const struct resolved *resolved, bool is_decided)
 {
     return call->on_worker || (!is_decided && listeners_are_quick(call->boundary->listeners) &&
-                                      resolve_is_writable(call, resolved->parent));
+                                      resolved_is_writable(call, resolved, resolved->parent));
 }
 
 /* Even where the box may write.  Negative: it cannot be told. */

@@ -158,7 +158,7 @@ open_object(struct call *call, int object, const struct open_request *request)
 static enum call_result
 create(struct call *call, struct resolved *resolved, const struct open_request *request)
 {
-    AUTO(closep) int parent = resolve_acting_parent(call, resolved);
+    const int parent = resolve_acting_parent(call, resolved);
     AUTO(closep) int fd = -1;
 
     if (parent < 0) {
@@ -191,7 +191,7 @@ create_nameless(struct call *call, int directory, const struct open_request *req
 static enum call_result
 open_on_behalf(struct call *call, struct resolved *resolved, const struct open_request *request)
 {
-    AUTO(closep) int object = -1;
+    int object;
 
     if (resolved->object < 0) {
         return create(call, resolved, request);
@@ -275,7 +275,7 @@ may_open_here(const struct call *call, const struct resolved *resolved, int wher
             resolved->object >= 0 && (request->flags & O_TRUNC) != 0 && resolved->stat.stx_size > 0;
 
     return call->on_worker || (!shortens && listeners_are_quick(call->boundary->listeners) &&
-                                      resolve_is_writable(call, where));
+                                      resolved_is_writable(call, resolved, where));
 }
 
 /* What is missing or in the way: the errno.  It is told here, since a moment later the kernel may

@@ -36,11 +36,6 @@ course_decide(struct call *call, struct resolved *resolved, uint32_t access, con
     if (resolved->asked[0] != '\0' && strcmp(resolved->asked, resolved->path) != 0) {
         act.asked = resolved->asked;
     }
-    /* To read for a caller that is gone changes nothing: the answer has nobody to go to. */
-    if (access != ABX_ACCESS_READ && !call_is_valid(call)) {
-        *ret_result = CALL_SENT;
-        return COURSE_ANSWERED;
-    }
     switch (call_decide(call, &act, resolved->object, resolved->parent)) {
     case ABX_VERDICT_ALLOW:
         return COURSE_BEHALF;

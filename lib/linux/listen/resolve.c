@@ -26,7 +26,7 @@
 void
 resolved_init(struct resolved *resolved)
 {
-    resolved->parent = resolved->object = -1;
+    resolved->parent = resolved->object = resolved->acting = -1;
     resolved->parent_mount = resolved->object_mount = 0;
     resolved->stat.stx_mode = 0; /* of nothing */
     resolved->has_path = resolved->needs_directory = resolved->is_magic = false;
@@ -38,6 +38,7 @@ resolved_done(struct resolved *resolved)
 {
     close_fd(resolved->parent);
     close_fd(resolved->object);
+    close_fd(resolved->acting);
     resolved_init(resolved);
 }
 

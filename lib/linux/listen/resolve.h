@@ -16,6 +16,7 @@ struct resolved {
     char name[NAME_MAX + 1]; /* last component as looked up in parent */
     int parent; /* O_PATH of the directory that holds the name, in the box; -1: not needed */
     int object; /* O_PATH of what stands there, or -1 */
+    int acting; /* of one of them on the host, see resolve_acting_parent; or -1 */
     struct statx stat; /* of the object; without one stx_mode is 0 */
     uint64_t parent_mount, object_mount; /* which mounts they are on, of all that ever were; or 0 */
     bool has_path;
@@ -74,7 +75,7 @@ uint64_t resolve_mount_of(const struct statx *stat);
 int resolve_host_parent(struct call *call, struct resolved *resolved);
 int resolve_host_object(struct call *call, struct resolved *resolved);
 
-/* The same, but the box's own where it may write, which does not block. */
+/* The same, but the box's own where it may write, which does not block; resolved keeps it. */
 int resolve_acting_parent(struct call *call, struct resolved *resolved);
 int resolve_acting_object(struct call *call, struct resolved *resolved);
 

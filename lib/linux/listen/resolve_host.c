@@ -137,26 +137,26 @@ resolve_host_object(struct call *call, struct resolved *resolved)
     return fd >= 0 && is_same(fd, resolved->object) ? steal_fd(&fd) : -EXDEV;
 }
 
-static int
-copy_fd(int fd)
-{
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-
-    return copy < 0 ? -errno : copy;
-}
-
 int
 resolve_acting_parent(struct call *call, struct resolved *resolved)
 {
-    return resolve_is_writable(call, resolved->parent) ? copy_fd(resolved->parent)
-                                                       : resolve_host_parent(call, resolved);
+    if (resolved_is_writable(call, resolved, resolved->parent)) {
+        return resolved->parent;
+    }
+    close_fd(resolved->acting);
+    resolved->acting = resolve_host_parent(call, resolved);
+    return resolved->acting;
 }
 
 int
 resolve_acting_object(struct call *call, struct resolved *resolved)
 {
-    return resolve_is_writable(call, resolved->object) ? copy_fd(resolved->object)
-                                                       : resolve_host_object(call, resolved);
+    if (resolved_is_writable(call, resolved, resolved->object)) {
+        return resolved->object;
+    }
+    close_fd(resolved->acting);
+    resolved->acting = resolve_host_object(call, resolved);
+    return resolved->acting;
 }
 
 /* ---- file systems that may block ---- */
