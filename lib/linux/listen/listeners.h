@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #define ANSWERS_KEPT 64u
+#define OWN_LINKS 64
 
 /* A git directory that a command made; git_report.c. */
 struct made_git {
@@ -27,6 +28,7 @@ struct listeners {
     struct slow_devices slow; /* constant */
     struct seen_mount mounts[MOUNTS_SEEN]; /* loop thread */
     int own_fds; /* constant: /proc/self/fd, by which what a descriptor is of is opened or named */
+    int own_links[OWN_LINKS]; /* loop thread: what is there for small numbers, or -1 */
     int wake; /* eventfd: a call is held, or a paused listener may be read again */
     atomic_uint n_paused;
     struct loop_source *source;

@@ -308,6 +308,9 @@ listeners_new(struct boundary *boundary)
     *listeners = (struct listeners){
         .boundary = boundary, .made_git = VEC(struct made_git), .own_fds = -1, .wake = -1
     };
+    for (size_t i = 0; i < OWN_LINKS; i++) {
+        listeners->own_links[i] = -1;
+    }
     pthread_mutex_init(&listeners->lock, NULL);
     if (!listeners_fill(listeners, boundary->loop)) {
         int error = errno;
@@ -395,6 +398,9 @@ notify_close(struct boundary *boundary)
     held_drop(listeners, NULL);
     close_fd(listeners->wake);
     close_fd(listeners->own_fds);
+    for (size_t i = 0; i < OWN_LINKS; i++) {
+        close_fd(listeners->own_links[i]);
+    }
     git_forget(listeners);
     pthread_mutex_destroy(&listeners->lock);
     free(listeners);

@@ -102,16 +102,38 @@ stat_object(const struct call *call, struct resolved *resolved)
     return r;
 }
 
+/* The link in /proc that stands for descriptor `fd`, whatever that is of at the time; -1: not kept.
+ */
+static int
+own_link(const struct call *call, int fd)
+{
+    struct listeners *listeners = call->boundary->listeners;
+    char name[16];
+
+    if (call->on_worker || fd >= OWN_LINKS) {
+        return -1;
+    }
+    if (listeners->own_links[fd] < 0) {
+        snprintf(name, sizeof name, "%d", fd);
+        listeners->own_links[fd] =
+                openat(listeners->own_fds, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    }
+    return listeners->own_links[fd];
+}
+
 /* The path of what fd is, as the kernel tells it: from the root of the mounts it lies in, which is
  * that of the box. */
 static int
 path_of(const struct call *call, int fd, char *buffer, size_t room)
 {
-    char link[16];
+    const int kept = own_link(call, fd);
+    char name[16] = "";
     ssize_t n;
 
-    snprintf(link, sizeof link, "%d", fd);
-    n = readlinkat(call->boundary->listeners->own_fds, link, buffer, room);
+    if (kept < 0) {
+        snprintf(name, sizeof name, "%d", fd);
+    }
+    n = readlinkat(kept >= 0 ? kept : call->boundary->listeners->own_fds, name, buffer, room);
     if (n < 0) {
         return -errno;
     }
