@@ -26,8 +26,8 @@ struct denials {
 
 void denials_init(struct denials *denials);
 void denials_done(struct denials *denials);
-/* Counts `times` attempts for which an event stands that waits or came less than a second ago; false:
- * nothing was counted, an event is needed. */
+/* Counts `times` attempts for which an event stands that waits or came less than a second ago;
+ * false: nothing was counted, an event is needed. */
 bool denials_count(struct denials *denials, struct event_queue *queue, const struct denial_key *key,
         uint64_t times);
 /* Counts `times` attempts and queues an event, unless one that waits or came less than a second ago

@@ -22,7 +22,8 @@ void tell_act(struct event_draft *draft, const struct subject *subject, const st
         const struct grounds *grounds);
 /* A notice of a grant that the host gave or took back. */
 void tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason);
-/* The program of a subject, which its call waits for: looked up in `buffer` if that was not done. */
+/* The program of a subject, which its call waits for: looked up in `buffer` if that was not done.
+ */
 const char *program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_MAX]);
 /* A denial or a notice, `times` equal attempts of it.  `process` may be NULL. */
 void tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
