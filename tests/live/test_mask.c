@@ -46,12 +46,6 @@ boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command)
 {
 }
 
-void
-boundary_program_of(int32_t pid, char *buffer, size_t room)
-{
-    snprintf(buffer, room, "/bin/actor");
-}
-
 /* ---- the box ---- */
 
 enum act_kind {

@@ -34,15 +34,14 @@ open_decoy(struct mask_request *request)
 {
     const struct broker *broker = request->mask->boundary->broker;
     struct fuse_open_out out = { 0 };
-    struct mask_caller caller;
+    const struct subject caller = mask_caller(request);
     struct act act = { .request = ABX_REQUEST_PATH,
         .access = ABX_ACCESS_READ,
         .target = request->path,
         .verb = "open",
         .content = -1 };
 
-    mask_identify(request, &caller);
-    broker->report(broker->data, ABX_EVENT_NOTICE, &caller.subject, &act, "decoy",
+    broker->report(broker->data, ABX_EVENT_NOTICE, &caller, &act, "decoy",
             "a decoy was opened: nothing but curiosity leads there", NULL);
     mask_reply(request, 0, &out, sizeof out);
     return MASK_SERVED;

@@ -106,18 +106,13 @@ struct mask_target {
     const struct mask_node *node; /* of fixed */
 };
 
-struct mask_caller {
-    struct subject subject;
-    char program[PATH_MAX];
-};
-
 bool mask_is_denied(const struct mask_target *target);
 const char *mask_path_of(const struct mask_target *target);
 /* Answers with an error, or with 0 and nothing else. */
 enum mask_outcome mask_fail(struct mask_request *request, int error);
 /* Sets the request's path, once; false: too long, or no memory. */
 bool mask_set_path(struct mask_request *request, const char *directory, const char *name);
-void mask_identify(const struct mask_request *request, struct mask_caller *caller);
+struct subject mask_caller(const struct mask_request *request);
 /* Asks once in the life of a request; DENY has made its event. */
 abx_verdict mask_decide(struct mask_request *request, uint32_t access, const char *verb);
 /* Looks at a node of an askable place; *ret_error is 0 if it still stands there.  False: a worker

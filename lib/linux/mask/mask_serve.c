@@ -85,23 +85,21 @@ mask_set_path(struct mask_request *request, const char *directory, const char *n
 
 /* ---- asking ---- */
 
-void
-mask_identify(const struct mask_request *request, struct mask_caller *caller)
+struct subject
+mask_caller(const struct mask_request *request)
 {
     struct boundary *boundary = request->mask->boundary;
+    struct subject caller = { .pid = pids_host(request->mask->pids, (int32_t)request->in.pid) };
 
-    caller->program[0] = '\0';
-    caller->subject = (struct subject){
-        .pid = pids_host(request->mask->pids, (int32_t)request->in.pid),
-        .program = caller->program,
-    };
-    if (caller->subject.pid != 0) {
-        caller->subject.command = boundary_command_of(boundary, caller->subject.pid);
-        if (caller->subject.command != 0) {
-            boundary_saw(boundary, caller->subject.pid, caller->subject.command);
-        }
-        boundary_program_of(caller->subject.pid, caller->program, sizeof caller->program);
+    if (caller.pid == 0) {
+        caller.program = ""; /* nobody could tell */
+        return caller;
     }
+    caller.command = boundary_command_of(boundary, caller.pid);
+    if (caller.command != 0) {
+        boundary_saw(boundary, caller.pid, caller.command);
+    }
+    return caller;
 }
 
 /* Asks once in the life of a request; DENY has made its event. */
@@ -110,7 +108,7 @@ mask_decide(struct mask_request *request, uint32_t access, const char *verb)
 {
     const struct broker *broker = request->mask->boundary->broker;
     const bool opens = request->in.opcode == FUSE_OPEN || request->in.opcode == FUSE_OPENDIR;
-    struct mask_caller caller;
+    struct subject caller;
     struct act act = { .request = ABX_REQUEST_PATH,
         .access = access,
         .target = request->path,
@@ -123,12 +121,11 @@ mask_decide(struct mask_request *request, uint32_t access, const char *verb)
         return ABX_VERDICT_DENY;
     }
     if (!request->has_verdict) {
-        mask_identify(request, &caller);
-        request->verdict = broker->decide(broker->data, &caller.subject, &act, &request->ticket);
+        caller = mask_caller(request);
+        request->verdict = broker->decide(broker->data, &caller, &act, &request->ticket);
         if (!opens && request->verdict != ABX_VERDICT_ALLOW) {
             act.quiet = false;
-            request->verdict =
-                    broker->decide(broker->data, &caller.subject, &act, &request->ticket);
+            request->verdict = broker->decide(broker->data, &caller, &act, &request->ticket);
         }
         request->has_verdict = true;
     }
@@ -164,7 +161,7 @@ is_way(const struct mask_request *request)
         .verb = "lookup",
         .content = -1,
         .quiet = true };
-    struct mask_caller caller;
+    struct subject caller;
     uint64_t unused = 0;
 
     if (request->error != 0 || !S_ISDIR(request->seen.stx_mode) || place == NULL ||
@@ -174,8 +171,8 @@ is_way(const struct mask_request *request)
     if (request->in.pid == 0) {
         return true; /* see mask_decide */
     }
-    mask_identify(request, &caller);
-    return boundary->broker->decide(boundary->broker->data, &caller.subject, &act, &unused) ==
+    caller = mask_caller(request);
+    return boundary->broker->decide(boundary->broker->data, &caller, &act, &unused) ==
            ABX_VERDICT_DENY;
 }
 
