@@ -300,11 +300,15 @@ count_descriptors(void)
     return n;
 }
 
+struct egress_upstream egress_box_upstream;
+
 struct egress_setup
 egress_box_setup(void)
 {
 
-    return (struct egress_setup){ .policy = policy, .broker = &broker, .backend = "test" };
+    return (struct egress_setup){
+        .policy = policy, .broker = &broker, .backend = "test", .upstream = egress_box_upstream
+    };
 }
 
 void

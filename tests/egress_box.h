@@ -19,6 +19,8 @@ struct told {
 extern struct egress *the_egress;
 extern struct egress_box *the_box;
 
+/* Of boxes that are opened from now on; nothing at first. */
+extern struct egress_upstream egress_box_upstream;
 /* `format` makes the policy. */
 void egress_box_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void egress_box_close(void);

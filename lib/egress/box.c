@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "egress/reading.h"
 #include "egress/secrets.h"
+#include "egress/upstream.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -108,8 +109,7 @@ errand_new(const struct subject *subject, const struct destination *destination)
     if (errand == NULL) {
         return NULL;
     }
-    errand->subject = *subject;
-    errand->destination = *destination;
+    *errand = (struct errand){ .subject = *subject, .destination = *destination };
     errand->subject.program = memcpy(texts, subject->program, program);
     errand->destination.name = memcpy(texts + program, destination->name, name);
     return errand;
@@ -202,11 +202,12 @@ egress_open(struct egress *egress, const struct egress_setup *setup, struct egre
     box->policy = setup->policy;
     box->broker = setup->broker;
     box->backend = setup->backend;
-    if (reading_open(box, fail) < 0 ||
+    if (upstream_new(&setup->upstream, &box->upstream, fail) < 0 || reading_open(box, fail) < 0 ||
             secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0 ||
             add_decoys(box, setup->decoy_seed, fail) < 0) {
         secrets_free(box->secrets);
         reading_close(box);
+        upstream_free(box->upstream);
         free(box);
         return fail->status;
     }
@@ -282,6 +283,7 @@ egress_close(struct egress_box *box)
     if (box != NULL) {
         egress_call(box->egress, stop, box); /* runs what was posted before, too */
         reading_close(box);
+        upstream_free(box->upstream);
         free(box);
     }
 }

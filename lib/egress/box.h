@@ -23,6 +23,7 @@ struct egress_box {
     const struct broker *broker; /* any thread */
     const char *backend;
     struct gateway gateway;
+    struct upstream *upstream; /* NULL: everything is dialled */
     struct trust *trust; /* who is believed outside; NULL: no requests are read */
     struct secrets *secrets;
     struct part *parts;
@@ -51,6 +52,8 @@ uint8_t *egress_scratch(const struct egress_box *box);
 struct errand {
     struct subject subject;
     struct destination destination;
+    const struct upstream_proxy *relay; /* the proxy outside whose own the connection outside is;
+                                           NULL: it is the destination's.  Not copied */
 };
 struct errand *errand_new(const struct subject *subject, const struct destination *destination);
 

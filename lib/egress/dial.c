@@ -3,12 +3,17 @@
  * dialled are, the next one where the one before fails or takes long (RFC 8305, lightly).  What
  * the caller is told is the errno that it would have got.
  *
- * The policy never changes, so an address that was checked is dialled without another look. */
+ * The policy never changes, so an address that was checked is dialled without another look.
+ *
+ * Where the way leads through a proxy outside, that is what is dialled: the host says who it is, so
+ * its address is not the policy's matter, and it looks the name up.  Nothing is ever dialled past
+ * it. */
 #include "egress/dial.h"
 
 #include "egress/box.h"
 #include "egress/decide.h"
 #include "egress/lookup.h"
+#include "egress/through.h"
 
 #include "base/mem.h"
 
@@ -42,6 +47,10 @@ struct dial {
     struct errand *errand;
     dial_fn fn;
     void *data;
+    const struct upstream_proxy *proxy; /* what is dialled instead; NULL: the destination */
+    enum dial_use use;
+    struct through *through;
+    int fd; /* the proxy's, while it is asked; else -1 */
     struct lookup *lookup;
     struct decision *decision; /* about an address */
     struct event *next_timer, *patience;
@@ -58,6 +67,8 @@ dial_free(struct dial *dial)
         lookup_cancel(dial->lookup);
     }
     decision_cancel(dial->decision);
+    through_cancel(dial->through);
+    close_fd(dial->fd);
     for (size_t i = 0; i < dial->n; i++) {
         if (dial->attempts[i].event != NULL) {
             event_free(dial->attempts[i].event);
@@ -96,6 +107,72 @@ finish(struct dial *dial, int fd, int error, const struct refusal *refusal)
     fn(data, fd, error, refusal);
 }
 
+/* ---- through a proxy outside ---- */
+
+/* The program sees an errno: the event says what it was. */
+static void
+tell_proxy(struct dial *dial, const char *what)
+{
+    const struct destination *to = &dial->errand->destination;
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT,
+        .port = to->port,
+        .target = to->name,
+        .verb = "connect",
+        .content = -1,
+    };
+    char reason[sizeof((struct refusal *)0)->reason];
+
+    snprintf(reason, sizeof reason, "the proxy outside, '%.100s' port %u, %s", dial->proxy->host,
+            dial->proxy->port, what);
+    dial->box->broker->report(dial->box->broker->data, ABX_EVENT_NOTICE, &dial->errand->subject,
+            &act, "network:upstream", reason, NULL);
+}
+
+/* It said no, for whoever runs it. */
+static void
+proxy_refused(struct dial *dial, int status)
+{
+    struct refusal refusal;
+
+    upstream_refusal(dial->proxy, status, &refusal);
+    tell_denial(dial->box, &dial->errand->subject, &dial->errand->destination, NULL, &refusal);
+    finish(dial, -1, EACCES, &refusal);
+}
+
+static void
+proxy_answered(void *data, int status)
+{
+    struct dial *dial = data;
+    char what[64];
+
+    dial->through = NULL;
+    if (status / 100 == 2) {
+        finish(dial, steal_fd(&dial->fd), 0, NULL);
+    } else if (status / 100 == 4) {
+        proxy_refused(dial, status);
+    } else {
+        snprintf(what, sizeof what, status < 0 ? "gave no answer: %s" : "answered %s%d",
+                status < 0 ? strerror(-status) : "", status);
+        tell_proxy(dial, what);
+        finish(dial, -1, status == 504 ? ETIMEDOUT : EHOSTUNREACH, NULL);
+    }
+}
+
+static void
+ask_proxy(struct dial *dial, int fd)
+{
+    event_del(dial->next_timer);
+    dial->fd = fd;
+    dial->begun = dial->n; /* no other address */
+    dial->through = through_start(
+            dial->box, fd, dial->proxy, &dial->errand->destination, proxy_answered, dial);
+    if (dial->through == NULL) {
+        tell_proxy(dial, "was not asked: it took no request, or there is no memory");
+        finish(dial, -1, ECONNRESET, NULL);
+    }
+}
+
 /* ---- connecting ---- */
 static void begin_next(struct dial *dial);
 
@@ -119,6 +196,19 @@ says_little(int error)
            error == EAFNOSUPPORT;
 }
 
+/* The attempts that still go on. */
+static void
+drop_others(struct dial *dial)
+{
+    for (size_t i = 0; i < dial->n; i++) {
+        if (dial->attempts[i].event != NULL) {
+            event_free(dial->attempts[i].event);
+            dial->attempts[i].event = NULL;
+        }
+        close_fd(steal_fd(&dial->attempts[i].fd));
+    }
+}
+
 static void
 succeeded(struct attempt *attempt)
 {
@@ -132,7 +222,12 @@ succeeded(struct attempt *attempt)
     fd = steal_fd(&attempt->fd);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    finish(dial, fd, 0, NULL);
+    if (dial->proxy != NULL && dial->use == DIAL_TUNNEL) {
+        drop_others(dial);
+        ask_proxy(dial, fd);
+    } else {
+        finish(dial, fd, 0, NULL);
+    }
 }
 
 /* The dial may be over after it. */
@@ -151,6 +246,12 @@ attempt_failed(struct attempt *attempt, int error)
     if (dial->begun < dial->n) {
         begin_next(dial);
     } else if (dial->failed == dial->n) {
+        if (dial->proxy != NULL) {
+            char what[128];
+
+            snprintf(what, sizeof what, "is not reached: %s", strerror(dial->error));
+            tell_proxy(dial, what);
+        }
         finish(dial, -1, dial->error, NULL);
     }
 }
@@ -375,10 +476,18 @@ looked_up(void *data, int error, const struct addrinfo *addresses)
         add_address(dial, addresses->ai_addr, addresses->ai_addrlen);
     }
     if (error == 0 && dial->n > 0) {
-        dial_allowed(dial);
+        if (dial->proxy != NULL) {
+            begin_next(dial);
+        } else {
+            dial_allowed(dial);
+        }
         return;
     }
-    tell_unknown(dial, error == 0 ? EAI_NONAME : error);
+    if (dial->proxy != NULL) {
+        tell_proxy(dial, "is a name that the host does not know");
+    } else {
+        tell_unknown(dial, error == 0 ? EAI_NONAME : error);
+    }
     finish(dial, -1, EHOSTUNREACH, NULL);
 }
 
@@ -404,16 +513,18 @@ static void
 first_step(struct dial *dial)
 {
     const struct destination *to = &dial->errand->destination;
+    const char *name = dial->proxy != NULL ? dial->proxy->host : to->name;
+    const uint16_t port = dial->proxy != NULL ? dial->proxy->port : to->port;
 
     if (to->way == WAY_HOST_LOOPBACK) { /* the policy lists the port */
         add_literal(dial, "127.0.0.1", to->port);
         add_literal(dial, "::1", to->port);
         begin_next(dial);
-    } else if (add_literal(dial, to->name, to->port)) { /* the very address was decided */
+    } else if (add_literal(dial, name, port)) { /* the very address was decided */
         begin_next(dial);
     } else {
-        dial->lookup = lookup_start(
-                dial->box->egress->lookups, dial->box, to->name, to->port, looked_up, dial);
+        dial->lookup =
+                lookup_start(dial->box->egress->lookups, dial->box, name, port, looked_up, dial);
         if (dial->lookup == NULL) {
             finish(dial, -1, EAGAIN, NULL);
         }
@@ -422,7 +533,7 @@ first_step(struct dial *dial)
 
 static struct dial *
 dial_new(struct egress_box *box, const struct subject *subject,
-        const struct destination *destination, dial_fn fn, void *data)
+        const struct destination *destination, enum dial_use use, dial_fn fn, void *data)
 {
     static const struct timeval patience = { .tv_sec = PATIENCE_S };
     struct dial *dial = calloc(1, sizeof *dial);
@@ -430,7 +541,14 @@ dial_new(struct egress_box *box, const struct subject *subject,
     if (dial == NULL) {
         return NULL;
     }
-    *dial = (struct dial){ .box = box, .fn = fn, .data = data };
+    *dial = (struct dial){
+        .box = box,
+        .fn = fn,
+        .data = data,
+        .proxy = upstream_of(box->upstream, destination, use == DIAL_PLAIN),
+        .use = use,
+        .fd = -1,
+    };
     dial->errand = errand_new(subject, destination);
     dial->next_timer = evtimer_new(egress_base(box), next_is_due, dial);
     dial->patience = evtimer_new(egress_base(box), patience_is_over, dial);
@@ -444,9 +562,9 @@ dial_new(struct egress_box *box, const struct subject *subject,
 
 struct dial *
 dial_start(struct egress_box *box, const struct subject *subject,
-        const struct destination *destination, dial_fn fn, void *data)
+        const struct destination *destination, enum dial_use use, dial_fn fn, void *data)
 {
-    struct dial *dial = dial_new(box, subject, destination, fn, data);
+    struct dial *dial = dial_new(box, subject, destination, use, fn, data);
     bool ended = false;
 
     if (dial == NULL) {

@@ -14,10 +14,17 @@ struct dial;
  * been made). */
 typedef void (*dial_fn)(void *data, int fd, int error, const struct refusal *refusal);
 
+/* What the connection is for. */
+enum dial_use {
+    DIAL_TUNNEL, /* any bytes; what gets there is the destination's */
+    DIAL_PLAIN /* requests that are not encrypted: where a proxy outside takes them, the connection
+                  is the proxy's (upstream_of) */
+};
+
 /* Egress thread.  The name was allowed already, or the address, if it is one.  NULL: `fn` has been
  * called. */
 struct dial *dial_start(struct egress_box *box, const struct subject *subject,
-        const struct destination *destination, dial_fn fn, void *data);
+        const struct destination *destination, enum dial_use use, dial_fn fn, void *data);
 void dial_cancel(struct dial *dial);
 
 #endif

@@ -16,10 +16,18 @@ abx_status egress_new(struct egress **ret_egress, struct fail *fail);
 /* Every box of it is closed already. */
 void egress_free(struct egress *egress);
 
+/* The proxies of others that lead outside: URLs, which may hold a secret; NULL: none. */
+struct egress_upstream {
+    const char *plain; /* for requests that are not encrypted */
+    const char *tunnel; /* for everything else */
+    const char *exceptions; /* what is dialled, as in NO_PROXY */
+};
+
 struct egress_setup {
     abx_policy *policy; /* resolved; borrowed until close */
     const struct broker *broker; /* decides and reports; borrowed until close */
     const char *backend; /* its name, a literal */
+    struct egress_upstream upstream; /* borrowed for the opening */
     uint64_t decoy_seed; /* of what the decoys of the policy show (base/decoy.h) */
 };
 abx_status egress_open(struct egress *egress, const struct egress_setup *setup,

@@ -6,6 +6,7 @@
 #include "egress/proxy.h"
 #include "egress/transparent.h"
 #include "egress/tunnel.h"
+#include "egress/upstream.h"
 
 #include "base/mem.h"
 
@@ -20,6 +21,7 @@ struct dialled {
     struct dialled *next;
     uint64_t id;
     int fd;
+    const struct upstream_proxy *relay; /* whose it is: struct errand */
     struct event *timer;
 };
 
@@ -73,17 +75,21 @@ keep(struct egress_box *box, const struct errand *errand, int fd)
     }
     dialled->id = ++box->last_dialled;
     dialled->fd = fd;
+    dialled->relay = errand->relay;
     dialled->next = box->dialled;
     box->dialled = dialled;
     return dialled->id;
 }
 
-/* -1: there is none. */
+/* -1: there is none.  `errand` NULL: nobody will use it. */
 static int
-take(struct egress_box *box, uint64_t id)
+take(struct egress_box *box, uint64_t id, struct errand *errand)
 {
     for (struct dialled *dialled = box->dialled; dialled != NULL; dialled = dialled->next) {
         if (dialled->id == id) {
+            if (errand != NULL) {
+                errand->relay = dialled->relay;
+            }
             return dialled_free(dialled);
         }
     }
@@ -147,8 +153,9 @@ start_dial(struct post *post)
         answer(wanted, wanted->box->stopped ? ECANCELED : EACCES, 0);
         return;
     }
-    dial = dial_start(
-            wanted->box, &wanted->errand->subject, &wanted->errand->destination, dial_done, wanted);
+    wanted->errand->relay = upstream_relay(wanted->box->upstream, &wanted->errand->destination);
+    dial = dial_start(wanted->box, &wanted->errand->subject, &wanted->errand->destination,
+            wanted->errand->relay != NULL ? DIAL_PLAIN : DIAL_TUNNEL, dial_done, wanted);
     if (dial != NULL) {
         wanted->dial = dial;
     }
@@ -190,7 +197,8 @@ static void
 arrive(struct post *post)
 {
     struct arrival *arrival = (struct arrival *)post;
-    int outside = arrival->dialled == 0 ? -1 : take(arrival->box, arrival->dialled);
+    int outside =
+            arrival->dialled == 0 ? -1 : take(arrival->box, arrival->dialled, arrival->errand);
 
     if (arrival->server >= 0) {
         tunnel_start(arrival->box, NULL, arrival->fd, arrival->server, HOLD_NOTHING, NULL);

@@ -172,8 +172,8 @@ decided(void *data, abx_verdict verdict, const struct refusal *refusal)
         fail(proxy, EACCES, refusal);
         return;
     }
-    dial = dial_start(
-            proxy->box, &proxy->errand->subject, &proxy->errand->destination, dialled, proxy);
+    dial = dial_start(proxy->box, &proxy->errand->subject, &proxy->errand->destination, DIAL_TUNNEL,
+            dialled, proxy);
     if (dial != NULL) {
         proxy->dial = dial;
     }

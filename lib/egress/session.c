@@ -378,6 +378,7 @@ set_up(struct session *session, const struct session_setup *setup, int inside, i
         session->origin.stream = stream_new(base, outside, something_happened, session);
         snprintf(session->origin.host, sizeof session->origin.host, "%s", destination->name);
         session->origin.port = destination->port;
+        session->origin.relay = setup->errand->relay;
         session->origin.may_be_stale = true;
     }
     session->errand = errand_new(&setup->errand->subject, destination);

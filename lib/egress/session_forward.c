@@ -16,6 +16,52 @@ has_room(const struct stream *stream)
     return evbuffer_get_length(stream->output) < OUTPUT_MAX;
 }
 
+/* The head for a proxy outside: with the whole URL, and what the proxy wants to know of us.  NULL:
+ * no memory. */
+static struct sealed *
+head_for_relay(const struct exchange *exchange, const struct upstream_proxy *proxy)
+{
+    const struct sealed *head = exchange->head;
+    const struct span method = exchange->request.method;
+    const char *path = head->bytes + method.length + 1;
+    const char *end = head->bytes + head->length;
+    const char *line = memchr(path, '\n', (size_t)(end - path));
+    struct evbuffer *text = evbuffer_new();
+    struct str url = { 0 };
+    struct sealed *whole = NULL;
+
+    line = line == NULL ? end : line + 1;
+    str_add_bytes(&url, method.at, method.length);
+    str_add(&url, " http://");
+    http_authority_write(&url, exchange->host, exchange->port, false);
+    if (text != NULL && !url.failed && evbuffer_add(text, url.data, url.length) == 0 &&
+            evbuffer_add(text, path, (size_t)(line - path)) == 0 &&
+            (proxy->authorization == NULL || evbuffer_add(text, proxy->authorization->bytes,
+                                                     proxy->authorization->length) == 0) &&
+            evbuffer_add(text, line, (size_t)(end - line)) == 0) {
+        whole = sealed_take(text);
+    }
+    if (text != NULL) {
+        evbuffer_free(text);
+    }
+    str_done(&url);
+    return whole;
+}
+
+static bool
+send_head(struct session *session)
+{
+    struct exchange *exchange = session->exchange;
+    const struct upstream_proxy *relay = session->origin.relay;
+    struct sealed *head = relay == NULL ? exchange->head : head_for_relay(exchange, relay);
+    bool is_sent = head != NULL && sealed_add(head, session->origin.stream->output);
+
+    if (relay != NULL) {
+        sealed_unref(head);
+    }
+    return is_sent;
+}
+
 static bool
 begin(struct session *session)
 {
@@ -23,9 +69,8 @@ begin(struct session *session)
     struct evbuffer *output = session->origin.stream->output;
 
     exchange->has_begun = true;
-    if (!sealed_add(exchange->head, output) ||
-            (exchange->collected != NULL &&
-                    evbuffer_add_buffer(output, exchange->collected) != 0)) {
+    if (!send_head(session) || (exchange->collected != NULL &&
+                                       evbuffer_add_buffer(output, exchange->collected) != 0)) {
         session_abort(session);
     }
     return true;
@@ -193,6 +238,16 @@ take_upgrade(struct session *session)
     }
 }
 
+/* The proxy outside wants to know who asks: not the program's matter. */
+static void
+deny_proxy(struct session *session)
+{
+    struct refusal refusal;
+
+    upstream_refusal(session->origin.relay, session->exchange->answer.status, &refusal);
+    session_deny(session, 502, refusal.rule, refusal.reason, refusal.alternative);
+}
+
 /* True: a head was there. */
 static bool
 take_head(struct session *session)
@@ -222,7 +277,9 @@ take_head(struct session *session)
         refuse_answer(session, why);
         return true;
     }
-    if (exchange->answer.status == 101) {
+    if (session->origin.relay != NULL && exchange->answer.status == 407) {
+        deny_proxy(session);
+    } else if (exchange->answer.status == 101) {
         take_upgrade(session);
     } else if (exchange->answer.status < 200) {
         take_interim(session);

@@ -59,7 +59,10 @@ dial(struct session *session)
 
     snprintf(origin->host, sizeof origin->host, "%s", exchange->host);
     origin->port = exchange->port;
-    dial = dial_start(session->part.box, &session->errand->subject, &destination, dialled, session);
+    origin->relay =
+            session->is_tls ? NULL : upstream_of(session->part.box->upstream, &destination, true);
+    dial = dial_start(session->part.box, &session->errand->subject, &destination,
+            session->is_tls ? DIAL_TUNNEL : DIAL_PLAIN, dialled, session);
     if (dial != NULL) {
         origin->dial = dial;
     }

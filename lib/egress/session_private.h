@@ -16,6 +16,7 @@
 #include "egress/replace.h"
 #include "egress/session.h"
 #include "egress/stream.h"
+#include "egress/upstream.h"
 
 #define INPUT_MAX (64u << 10) /* of a body, waits to be looked at */
 #define OUTPUT_MAX (128u << 10) /* waits for a slow reader; then nothing more is read for it */
@@ -82,6 +83,7 @@ struct origin {
     char host[POLICY_HOST_SIZE];
     uint16_t port;
     bool may_be_stale; /* nobody looked after it for a while, so it may be gone */
+    const struct upstream_proxy *relay; /* whose connection it is; NULL: the origin's */
     struct dial *dial;
     int error; /* of the dial */
     bool is_refused; /* by the policy: the exchange's refusal */

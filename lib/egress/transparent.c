@@ -13,6 +13,7 @@
 #include "egress/reading.h"
 #include "egress/replace.h"
 #include "egress/tunnel.h"
+#include "egress/upstream.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -187,7 +188,8 @@ decide_host(struct transparent *transparent)
     };
     struct decision *decision;
 
-    transparent->reads = policy_reads_http(transparent->box->policy, act.target, act.port);
+    transparent->reads = transparent->errand->relay != NULL ||
+                         policy_reads_http(transparent->box->policy, act.target, act.port);
     decision = decision_start(
             transparent->box, &transparent->errand->subject, &act, host_decided, transparent);
     if (decision != NULL) {
@@ -208,6 +210,14 @@ deny_other_host(struct transparent *transparent)
 }
 
 static void
+deny_relayed(struct transparent *transparent)
+{
+    deny(transparent, 403, "network:upstream",
+            "port 80 leads to a proxy outside, which gets requests, and this is no HTTP/1.1",
+            "use https on its own port, or HTTP/1.1");
+}
+
+static void
 judge(struct transparent *transparent)
 {
     const char *name = transparent->errand->destination.name;
@@ -225,7 +235,9 @@ judge(struct transparent *transparent)
         return;
     case GREETING_OTHER:
     case GREETING_MORE:
-        if (transparent->reads) {
+        if (transparent->errand->relay != NULL) {
+            deny_relayed(transparent);
+        } else if (transparent->reads) {
             deny(transparent, 403, "network:http",
                     "the policy reads requests to this host, and this is neither TLS nor HTTP/1.1",
                     "use https, or HTTP/1.1");
@@ -234,6 +246,11 @@ judge(struct transparent *transparent)
         }
         return;
     case GREETING_TLS:
+        if (transparent->errand->relay != NULL) {
+            deny_relayed(transparent);
+            return;
+        }
+        break;
     case GREETING_HTTP:
         break;
     }
@@ -329,8 +346,9 @@ connect_both(struct transparent *transparent, int outside)
     bool is_looked_at = to->way != WAY_HOST_LOOPBACK; /* any name may stand for that */
 
     part_remove(&transparent->part); /* the tunnel takes its place */
-    transparent->reads =
-            is_looked_at && policy_reads_http(transparent->box->policy, to->name, to->port);
+    transparent->reads = is_looked_at &&
+                         (transparent->errand->relay != NULL ||
+                                 policy_reads_http(transparent->box->policy, to->name, to->port));
     transparent->tunnel =
             tunnel_start(transparent->box, transparent->errand, transparent->inside, outside,
                     transparent->reads ? HOLD_BOTH
@@ -376,11 +394,14 @@ transparent_start(struct egress_box *box, const struct errand *errand, int insid
     }
     transparent->box = box;
     transparent->inside = inside;
+    transparent->errand->relay =
+            outside >= 0 ? errand->relay : upstream_relay(box->upstream, &errand->destination);
     if (outside >= 0) {
         connect_both(transparent, outside);
         return;
     }
-    dial = dial_start(box, &errand->subject, &errand->destination, dialled, transparent);
+    dial = dial_start(box, &errand->subject, &errand->destination,
+            transparent->errand->relay != NULL ? DIAL_PLAIN : DIAL_TUNNEL, dialled, transparent);
     if (dial != NULL) {
         transparent->dial = dial;
     }

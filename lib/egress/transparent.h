@@ -7,7 +7,7 @@
 #include "egress/box.h"
 
 /* Takes the descriptors; `outside` -1: nothing has been dialled yet.  That the destination is
- * allowed was decided.  Copies the errand. */
+ * allowed was decided; what is outside is what the errand's `relay` says.  Copies the errand. */
 void transparent_start(
         struct egress_box *box, const struct errand *errand, int inside, int outside);
 

@@ -23,34 +23,42 @@ start_locked(abx_context *context, struct fail *fail)
     return context->egress != NULL ? ABX_OK : egress_new(&context->egress, fail);
 }
 
-static bool
-host_has_proxy(void)
+/* The first of these variables of the host that says something, or NULL. */
+static const char *
+first_of(const char *const *names)
 {
-    static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
-        "ALL_PROXY", "all_proxy" };
-
-    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
-        const char *value = secure_getenv(names[i]);
+    for (; *names != NULL; names++) {
+        const char *value = secure_getenv(*names);
 
         if (value != NULL && value[0] != '\0') {
-            return true;
+            return value;
         }
     }
-    return false;
+    return NULL;
 }
 
-/* This build dials itself; a policy that sends it through a proxy is refused, not ignored. */
-static abx_status
-check_upstream(const char *upstream, struct fail *fail)
+/* As curl reads them: small letters first. */
+static struct egress_upstream
+upstream_of_host(void)
 {
-    if (upstream == NULL || strcmp(upstream, "none") == 0 ||
-            (strcmp(upstream, "environment") == 0 && !host_has_proxy())) {
-        return ABX_OK;
+    static const char *const plain[] = { "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY",
+        NULL };
+    static const char *const tunnel[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+        NULL };
+    static const char *const exceptions[] = { "no_proxy", "NO_PROXY", NULL };
+
+    return (struct egress_upstream){ first_of(plain), first_of(tunnel), first_of(exceptions) };
+}
+
+static struct egress_upstream
+upstream_of_policy(const char *upstream)
+{
+    if (upstream == NULL || strcmp(upstream, "none") == 0) {
+        return (struct egress_upstream){ NULL, NULL, NULL };
     }
-    fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "open:upstream",
-            "/network/upstream: this build does not connect through a proxy");
-    fail_remedy(fail, "leave it out, or set it to \"none\"");
-    return ABX_ERR_UNSUPPORTED;
+    return strcmp(upstream, "environment") == 0
+                   ? upstream_of_host()
+                   : (struct egress_upstream){ upstream, upstream, NULL };
 }
 
 abx_status
@@ -61,16 +69,13 @@ way_out_open(abx_box *box, struct fail *fail)
         .policy = box->resolved,
         .broker = &box->broker,
         .backend = context->backend->name,
+        .upstream = upstream_of_policy(policy_get_settings(box->resolved)->upstream),
         .decoy_seed = box->decoy_seed,
     };
     abx_status r;
 
     if (box->plan.network != NETWORK_FILTERED) {
         return ABX_OK;
-    }
-    r = check_upstream(policy_get_settings(box->resolved)->upstream, fail);
-    if (r < 0) {
-        return r;
     }
     pthread_mutex_lock(&context->starting);
     r = start_locked(context, fail);

@@ -300,7 +300,7 @@ open_status(const char *upstream)
     return r;
 }
 
-START_TEST(a_box_that_needs_a_proxy_outside_is_refused)
+START_TEST(a_proxy_outside_that_is_not_spoken_to_refuses_the_box)
 {
     static const char *const names[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
         "ALL_PROXY", "all_proxy" };
@@ -308,10 +308,14 @@ START_TEST(a_box_that_needs_a_proxy_outside_is_refused)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         unsetenv(names[i]);
     }
-    ck_assert_int_eq(open_status("http://proxy.test:3128"), ABX_ERR_UNSUPPORTED);
+    ck_assert_int_eq(open_status("http://proxy.test:3128"), ABX_OK);
+    ck_assert_int_eq(open_status("socks5://proxy.test:1080"), ABX_ERR_UNSUPPORTED);
+    ck_assert_int_eq(open_status("http://proxy.test:port"), ABX_ERR_POLICY);
     ck_assert_int_eq(open_status("none"), ABX_OK);
     ck_assert_int_eq(open_status("environment"), ABX_OK);
     setenv("https_proxy", "http://proxy.test:3128", 1);
+    ck_assert_int_eq(open_status("environment"), ABX_OK);
+    setenv("ALL_PROXY", "socks5://proxy.test:1080", 1); /* for plain requests */
     ck_assert_int_eq(open_status("environment"), ABX_ERR_UNSUPPORTED);
 }
 END_TEST
@@ -330,7 +334,7 @@ make_suite(void)
     tcase_add_test(tcase, a_grant_of_a_host_is_for_exactly_one_host_and_port);
     tcase_add_test(tcase, what_no_grant_of_a_host_can_be);
     tcase_add_test(tcase, an_answer_about_a_host_has_its_scope);
-    tcase_add_test(tcase, a_box_that_needs_a_proxy_outside_is_refused);
+    tcase_add_test(tcase, a_proxy_outside_that_is_not_spoken_to_refuses_the_box);
     tcase_add_test(tcase, a_request_with_another_method_is_another_one);
     suite_add_tcase(suite, tcase);
     return suite;
