@@ -13,6 +13,7 @@ HOSTS = """127.0.0.1 localhost
 45.45.45.10 allowed.test sub.allowed.test stranger.allowed.test nginx.allowed.test git.allowed.test ws.allowed.test grpc.allowed.test db.allowed.test
 45.45.45.20 denied.test denied.allowed.test
 45.45.45.30 asked.test
+45.45.45.40 proxy.outside.test
 10.9.9.9 private.allowed.test
 169.254.169.254 metadata.allowed.test
 """
@@ -55,6 +56,20 @@ http {{
         root {folder}/nginx;
     }}
 }}
+""")
+
+
+def proxy(folder):
+    (folder / "tinyproxy.conf").write_text(f"""User root
+Group root
+Listen 45.45.45.40
+Port 3128
+BasicAuth worker sesame-1
+LogFile "{folder}/tinyproxy.log"
+LogLevel Connect
+MaxClients 50
+ConnectPort 443
+ConnectPort 22
 """)
 
 
@@ -110,6 +125,7 @@ def prepare(folder):
     (folder / "hosts").write_text(HOSTS)
     certificates(folder)
     nginx(folder)
+    proxy(folder)
     ssh(folder)
     database(folder)
     programs(folder)

@@ -111,7 +111,8 @@ def inside(options):
     passed = failed = 0
     sys.path.insert(0, str(HERE))
     import check_clients
-    import check_trust  # noqa: F401  (both add to the list)
+    import check_trust  # noqa: F401  (each adds to the list)
+    import check_upstream  # noqa: F401
     for fn in check_clients.checks:
         name = fn.__name__
         if options.only and name not in options.only.split(","):
@@ -150,7 +151,7 @@ def main():
         prepare.prepare(made)
     folder = base / "world"  # each run its own: servers write there
     subprocess.run(["cp", "-a", str(made), str(folder)], check=True)
-    for text in ("sshd_config", "nginx.conf", "postgres/start"):
+    for text in ("sshd_config", "nginx.conf", "tinyproxy.conf", "postgres/start"):
         (folder / text).write_text((folder / text).read_text().replace(str(made), str(folder)))
     child = subprocess.Popen(["unshare", "-m", "--propagation", "private", "-n", "--uts", "--pid", "--fork", "--kill-child", "sh", str(HERE / "world.sh"),
                               str(folder), sys.executable, str(HERE / "run.py"), "--inside", str(folder), "--tool", os.path.abspath(options.tool),

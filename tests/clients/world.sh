@@ -7,7 +7,7 @@ F=$1
 shift
 mount -t proc proc /proc
 ip link set lo up
-for ip in 45.45.45.10 45.45.45.20 45.45.45.30 10.9.9.9 169.254.169.254; do ip addr add $ip/32 dev lo; done
+for ip in 45.45.45.10 45.45.45.20 45.45.45.30 45.45.45.40 10.9.9.9 169.254.169.254; do ip addr add $ip/32 dev lo; done
 mount --bind "$F/hosts" /etc/hosts
 printf 'search default.svc.cluster.local svc.cluster.local\noptions ndots:5\nnameserver 127.0.0.99\n' >"$F/resolv.conf"
 mount --bind "$F/resolv.conf" "$(readlink -f /etc/resolv.conf)"
@@ -20,6 +20,8 @@ mkdir -p /run/sshd
 chown -R postgres "$F/postgres"
 setpriv --reuid=postgres --regid=postgres --clear-groups "$F/postgres/start"
 nginx -c "$F/nginx.conf"
+touch "$F/tinyproxy.log"
+tinyproxy -c "$F/tinyproxy.conf"
 /usr/bin/python3 "$(dirname "$0")/servers.py" "$F" >"$F/servers.log" 2>&1 &
 for i in $(seq 200); do [ -e "$F/ready" ] && break; sleep 0.05; done
 [ -e "$F/ready" ] || { cat "$F/servers.log"; echo "the servers did not start"; exit 1; }
