@@ -122,6 +122,34 @@ read_by_name(struct notify_box *b)
     return 0;
 }
 
+static int
+read_not_over_links(struct notify_box *b)
+{
+    char path[64];
+    int fd = open(".", O_RDONLY | O_NOFOLLOW);
+
+    EXPECT(fd >= 0 && openat(fd, "readable", O_RDONLY | O_NOFOLLOW) >= 0);
+    EXPECT(FAILS(openat(fd, ".bashrc", O_RDONLY | O_NOFOLLOW), EACCES));
+    EXPECT(FAILS(open("missing", O_RDONLY | O_NOFOLLOW), ENOENT));
+    EXPECT(FAILS(open("missing/too", O_RDONLY | O_NOFOLLOW), ENOENT));
+    EXPECT(FAILS(open("readable/", O_RDONLY | O_NOFOLLOW), ENOTDIR));
+    EXPECT(symlink("..", "free/up") == 0);
+    EXPECT(FAILS(open("free/up", O_RDONLY | O_NOFOLLOW), ELOOP));
+    EXPECT(open("free/up/", O_RDONLY | O_NOFOLLOW) >= 0);
+    EXPECT(open("free/up/readable", O_RDONLY | O_NOFOLLOW) >= 0);
+    EXPECT(FAILS(open("free/up/.bashrc", O_RDONLY | O_NOFOLLOW), EACCES));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    EXPECT(FAILS(open(path, O_RDONLY | O_NOFOLLOW), ELOOP));
+    return 0;
+}
+
+START_TEST(what_may_be_no_link_is_decided_by_name_too)
+{
+    ck_assert_int_eq(notify_box_run(&box, read_not_over_links), 0);
+    ck_assert(notify_box_denied(&box, ".bashrc"));
+}
+END_TEST
+
 START_TEST(reads_are_decided_by_name_however_it_is_spelled)
 {
     ck_assert_int_eq(notify_box_run(&box, read_by_name), 0);
@@ -303,6 +331,7 @@ make_suite(void)
     tcase_add_checked_fixture(tcase, set_up_reads, tear_down);
     tcase_set_timeout(tcase, 40);
     tcase_add_test(tcase, reads_are_decided_by_name_however_it_is_spelled);
+    tcase_add_test(tcase, what_may_be_no_link_is_decided_by_name_too);
     tcase_add_test(tcase, a_path_that_changes_in_memory_never_reads_what_is_hidden);
     tcase_add_test(tcase, a_pipe_opened_for_reading_waits_for_its_writer);
     tcase_add_test(tcase, what_is_hidden_stays_so_when_its_name_is_gone);

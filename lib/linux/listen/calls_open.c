@@ -107,10 +107,10 @@ wants_new(const struct open_request *request)
 static unsigned int
 how_of(const struct open_request *request)
 {
-    if ((request->flags & O_NOFOLLOW) != 0 || wants_new(request)) {
-        return RESOLVE_NAME;
+    if ((request->flags & O_CREAT) == 0) {
+        return (request->flags & O_NOFOLLOW) != 0 ? RESOLVE_ITSELF : RESOLVE_FOLLOW;
     }
-    return (request->flags & O_CREAT) != 0 ? RESOLVE_CREATE : RESOLVE_FOLLOW;
+    return (request->flags & O_NOFOLLOW) != 0 || wants_new(request) ? RESOLVE_NAME : RESOLVE_CREATE;
 }
 
 /* ---- on the caller's behalf ---- */

@@ -361,12 +361,22 @@ walk(struct call *call, struct resolved *resolved, char *path, bool will_create)
 static int
 walk_how(struct call *call, struct resolved *resolved, char *path, unsigned int how)
 {
+    const bool is_itself = (how & RESOLVE_ITSELF) != 0;
     int r;
 
-    if ((how & RESOLVE_NAME) == 0 || !has_name(path)) {
+    /* With a trailing slash a last link is followed. */
+    if ((how & (RESOLVE_NAME | RESOLVE_ITSELF)) == 0 || !has_name(path) ||
+            (is_itself && path[strlen(path) - 1] == '/')) {
         return walk(call, resolved, path, (how & RESOLVE_CREATE) != 0);
     }
     r = spelling_put_caller(call, path);
+    if (r == 0 && is_itself) {
+        resolved->object = look_up(call, path, O_NOFOLLOW);
+        if (resolved->object >= 0) {
+            return stat_object(call, resolved);
+        }
+        resolved->object = -1;
+    }
     return r < 0 ? r : open_name(call, resolved, path);
 }
 

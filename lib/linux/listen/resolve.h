@@ -29,7 +29,8 @@ enum resolve_how {
             0, /* to the object, over a last symbolic link; parent only if there is no object */
     RESOLVE_NAME = 1, /* the name itself: parent is set, the object may be a symbolic link */
     RESOLVE_EMPTY = 2, /* an empty path is the descriptor itself (AT_EMPTY_PATH) */
-    RESOLVE_CREATE = 4 /* to the object, which probably does not exist yet */
+    RESOLVE_CREATE = 4, /* to the object, which probably does not exist yet */
+    RESOLVE_ITSELF = 8 /* as RESOLVE_NAME, but parent is set only if there is no object */
 };
 
 /* Reads and resolves the path at `address` relative to the caller's descriptor `dirfd` (or
