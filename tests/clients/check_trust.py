@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients whose TLS ends at the box's way out: each believes it by the files and variables of the box, with none of its own."""
+import pathlib
 import secrets
+import subprocess
+import threading
+import time
 
 from check_clients import JAVA_PLAIN, MACHINES
 from run import check, expect
@@ -99,6 +103,43 @@ def nginx_as_origin(world):
     expect(result.code == 0 and "from nginx" in result.out, result)
     result = world.box(["curl", "-sS", "--noproxy", "*", "-d", "x", "https://nginx.allowed.test:8443/"], policy(world, NGINX))
     expect("403" in result.out and result.denials(layer="network"), result)
+
+
+@check
+def a_file_that_the_host_replaces_leaves_the_boxs_own(world):
+    """A mount over a name goes with the name; what the variables lead to stays."""
+    store, ready, go = pathlib.Path("/etc/ssl/certs/java/cacerts"), world.work / "ready", world.work / "go"
+
+    def replace():
+        while not ready.exists() and not go.exists():
+            time.sleep(0.05)
+        new = store.with_name("new")
+        new.write_text("the host's new one\n")
+        new.replace(store)
+        go.touch()
+
+    subprocess.run(["mount", "-t", "tmpfs", "none", store.parent], check=True)
+    try:
+        store.write_text("the host's\n")
+        host = threading.Thread(target=replace)
+        host.start()
+        result = world.box(f"cmp {store} /run/agentbox/cacerts && cp /run/agentbox/cacerts before && touch ready; for i in $(seq 200); do [ -e go ] && break; sleep 0.1; done; "
+                           f"cat {store}; cmp before /run/agentbox/cacerts && echo stays", policy(world, PAGES))
+        go.touch()
+        host.join()
+        expect(result.code == 0 and result.out.startswith("the host's new one") and "stays" in result.out, result)
+    finally:
+        subprocess.run(["umount", store.parent], check=True)
+
+
+@check
+def where_the_host_lacks_something(world):
+    """Without network namespaces the same by the proxy; without mounts nothing that programs would not believe."""
+    argv = ["curl", "-sS", "--fail", "https://sub.allowed.test/x"]
+    result = world.box(argv, policy(world, PAGES), environment={"AGENTBOX_TEST_CAPS": "netns=0"})
+    expect(result.code == 0 and "hello" in result.out, result, "no network namespace")
+    result = world.box(argv, policy(world, PAGES), environment={"AGENTBOX_TEST_CAPS": "userns=0"})
+    expect(result.code != 0 and "would not believe" in result.out and "hello" not in result.out, result, "no mounts")
 
 
 def with_credential(name, command):
