@@ -86,11 +86,13 @@ def wait_until(what, seconds=10):
     return what()
 
 
-def round_once(server, policy, work, mark, delay):
+def round_once(server, policy, work, mark, in_transfer):
     tool = subprocess.Popen([TOOL, "run", "--policy", policy, "--workspace", work, "--", "python3", "-c", SCRIPT,
                              str(server.port), mark], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE)
-    time.sleep(delay)
+    if in_transfer:
+        wait_until(lambda: server.open > 0 or tool.poll() is not None, 60)
+    time.sleep(random.uniform(0, 0.03))
     wrong = [] if tool.poll() is None else [f"the tool ended by itself: {tool.stderr.read().decode()}"]
     tool.send_signal(signal.SIGKILL)
     tool.wait()
@@ -113,8 +115,7 @@ def main():
     random.seed(ROUNDS)
     for number in range(ROUNDS):
         # Half of the moments fall into the building of the box, half into transfers.
-        delay = random.uniform(0, 0.03) if number % 2 else random.uniform(0.2, 0.5)
-        wrong += round_once(server, policy, work, f"{os.getpid()}-{number}", delay)
+        wrong += round_once(server, policy, work, f"{os.getpid()}-{number}", number % 2 == 0)
     if links() != links_before:
         wrong.append(f"links: {links()}, before: {links_before}")
     # Others may come and go meanwhile, but not as many as there were boxes.

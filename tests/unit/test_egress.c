@@ -525,18 +525,22 @@ START_TEST(an_egress_needs_descriptors_and_says_so)
     struct rlimit before, few;
     struct egress *egress = NULL;
     struct fail fail = { 0 };
-    int lowest = dup(0), free_after;
+    int lowest = dup(0), n_free = 0;
+    abx_status r;
 
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
     close(lowest);
-    for (free_after = 0; free_after < 5; free_after++) {
+    do {
         few = before;
-        few.rlim_cur = (rlim_t)(lowest + free_after);
+        few.rlim_cur = (rlim_t)(lowest + n_free);
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-        ck_assert_int_eq(egress_new(&egress, &fail), ABX_ERR_SETUP);
+        r = egress_new(&egress, &fail);
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
-        ck_assert_int_eq(fail.os_code, EMFILE);
-    }
+        ck_assert(r == ABX_OK || (r == ABX_ERR_SETUP && fail.os_code == EMFILE));
+    } while (r < 0 && ++n_free < 16);
+    ck_assert_int_eq(r, ABX_OK);
+    ck_assert_int_ge(n_free, 2); /* to be woken, and to wait */
+    egress_free(egress);
 }
 END_TEST
 
@@ -544,10 +548,12 @@ static Suite *
 make_suite(void)
 {
     Suite *suite = suite_create("egress");
-    TCase *dial = tcase_create("dial"), *ask = tcase_create("ask"),
+    TCase *alone = tcase_create("alone"), *dial = tcase_create("dial"), *ask = tcase_create("ask"),
           *tunnel = tcase_create("tunnel");
 
     tcase_add_checked_fixture(dial, set_up, tear_down);
+    tcase_add_test(alone, an_egress_needs_descriptors_and_says_so);
+    suite_add_tcase(suite, alone);
     tcase_add_test(dial, a_name_is_looked_up_on_the_host_and_dialled);
     tcase_add_test(dial, an_address_is_dialled_as_it_is);
     tcase_add_test(dial, a_service_of_the_hosts_loopback_is_dialled_by_its_port);
@@ -562,7 +568,6 @@ make_suite(void)
     tcase_add_test(dial, a_failed_dial_is_a_reset_where_the_connection_stands_already);
     tcase_add_test(dial, a_number_that_was_never_dialled_is_a_reset);
     tcase_add_test(dial, close_tells_who_waits_and_ends_what_is_open);
-    tcase_add_test(dial, an_egress_needs_descriptors_and_says_so);
     suite_add_tcase(suite, dial);
     tcase_add_checked_fixture(ask, set_up, tear_down);
     tcase_add_test(ask, an_address_that_is_asked_about_waits_for_the_answer);
