@@ -135,7 +135,7 @@ def build():
 
 def programs():
     """C programs of bench/ that print rows of their own: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
-    for name in ("spawn", "bench_evaluate", "boxes"):
+    for name in ("spawn", "bench_evaluate", "bench_compare", "boxes"):
         program = BUILD / "bench" / name
         if not program.exists():
             continue

@@ -34,6 +34,9 @@ bool options_parse(struct options *options, int argc, char **argv);
 /* policy.c: the policy that the options name.  False: *ret_error says why, or errno-style text was
  * put there by the library; the caller reports and releases it. */
 bool policy_load(const struct options *options, abx_policy **ret_policy, abx_error **ret_error);
+/* A document alone, to be looked at. */
+bool policy_read(const struct options *options, const char *file, abx_policy **ret_policy,
+        abx_error **ret_error);
 /* Without a policy the current directory is the workspace; false, with a message: it is "/" or the
  * home directory, which nobody means to give away by not saying anything. */
 bool policy_workspace_is_meant(const struct options *options);
@@ -74,6 +77,7 @@ int command_run(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_describe(int argc, char **argv);
 int command_policy(int argc, char **argv);
+int command_compare(int argc, char **argv); /* of command_policy */
 int command_preflight(int argc, char **argv);
 
 #endif

@@ -13,6 +13,8 @@ static const char usage_text[] =
         "                                 what the policy says of one act, and why\n"
         "  describe [OPTIONS]             the boundary in words, for a tool description\n"
         "  policy validate FILE           check a policy document\n"
+        "  policy compare [OPTIONS] [BEFORE] AFTER\n"
+        "                                 what one document allows and the other does not\n"
         "  preflight [OPTIONS]            what this host can enforce\n"
         "  version\n"
         "\n"

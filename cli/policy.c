@@ -129,10 +129,10 @@ protect_document(abx_policy_builder *builder, const char *file)
     free(path);
 }
 
-/* One document (or profile) as a policy. */
+/* One document (or profile) as a policy.  `is_for_run`: it is kept from what runs under it. */
 static bool
 build(const struct options *options, const char *profile, const char *file, const char *source,
-        abx_policy **ret_policy, abx_error **ret_error)
+        bool is_for_run, abx_policy **ret_policy, abx_error **ret_error)
 {
     abx_policy_builder *builder = NULL;
     char *text = NULL;
@@ -153,7 +153,9 @@ build(const struct options *options, const char *profile, const char *file, cons
         abx_policy_builder_source(builder, source);
         if (text != NULL) {
             abx_policy_builder_merge_json(builder, text, length);
-            protect_document(builder, file);
+            if (is_for_run) {
+                protect_document(builder, file);
+            }
         }
         good = abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
     }
@@ -173,19 +175,26 @@ policy_load(const struct options *options, abx_policy **ret_policy, abx_error **
     if (profile == NULL && options->policy == NULL) {
         profile = "workspace-write";
     }
-    if (!build(options, profile, options->policy, profile != NULL ? profile : options->policy, &own,
-                ret_error)) {
+    if (!build(options, profile, options->policy, profile != NULL ? profile : options->policy, true,
+                &own, ret_error)) {
         return false;
     }
     if (options->managed == NULL) {
         *ret_policy = own;
         return true;
     }
-    good = build(options, NULL, options->managed, "managed", &ceiling, ret_error) &&
+    good = build(options, NULL, options->managed, "managed", true, &ceiling, ret_error) &&
            abx_policy_intersect(ceiling, own, ret_policy, ret_error) >= 0;
     abx_policy_unref(ceiling);
     abx_policy_unref(own);
     return good;
+}
+
+bool
+policy_read(const struct options *options, const char *file, abx_policy **ret_policy,
+        abx_error **ret_error)
+{
+    return build(options, NULL, file, file, false, ret_policy, ret_error);
 }
 
 static int
@@ -328,9 +337,13 @@ command_policy(int argc, char **argv)
     abx_policy *policy = NULL;
     abx_error *error = NULL;
 
+    if (argc > 0 && strcmp(argv[0], "compare") == 0) {
+        return command_compare(argc - 1, argv + 1);
+    }
     if (argc < 2 || strcmp(argv[0], "validate") != 0 ||
             !options_parse(&options, argc - 1, argv + 1)) {
-        fputs("usage: agentbox policy validate [--workspace DIR] [--var NAME=VALUE] FILE\n",
+        fputs("usage: agentbox policy validate [--workspace DIR] [--var NAME=VALUE] FILE\n"
+              "       agentbox policy compare [OPTIONS] [BEFORE] AFTER\n",
                 stderr);
         return EXIT_REFUSED;
     }

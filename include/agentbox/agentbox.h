@@ -164,6 +164,23 @@ ABX_API abx_status abx_policy_to_json(abx_policy *policy, char **ret_json, size_
 /* What both allow: an organisation's ceiling over a user's policy.  Never wider than either. */
 ABX_API abx_status abx_policy_intersect(
         abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, abx_error **reterr);
+/* What `after` allows and `before` does not, and the reverse: the outcome is an ABX_RELATION_*.  It
+ * is exact for every request that abx_policy_evaluate takes, and for settings; that something is
+ * asked about counts as more than denied and less than allowed.  Rows: "change" ("wider" or
+ * "narrower" seen from `before`, "changed" for a setting that is neither, "idle" for a rule of
+ * `after` that decides nothing since others always do), "request", "example" (one that the two
+ * decide so), "before" and "after" (verdicts or values), "rule_before" and "rule_after" (source#id).
+ * Of what the same rules decide alike one example is shown; no difference of a kind of request and
+ * of verdicts is without a row.  ABX_ERR_UNSUPPORTED: patterns overlap in more ways than can be
+ * looked at; then nothing is known. */
+enum abx_relation_values {
+    ABX_RELATION_EQUAL = 0,
+    ABX_RELATION_WIDER = 1,
+    ABX_RELATION_NARROWER = 2,
+    ABX_RELATION_NEITHER = 3 /* each allows something that the other does not */
+};
+ABX_API abx_status abx_policy_compare(
+        abx_policy *before, abx_policy *after, abx_report **ret_report, abx_error **reterr);
 /* The boundary in words, for a model's tool description ("text", which NULL means, "markdown" or "json"). */
 ABX_API abx_status abx_policy_describe(
         abx_policy *policy, const char *format, char **ret_text, size_t *ret_length);

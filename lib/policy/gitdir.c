@@ -154,6 +154,75 @@ git_directory_guards(const char *path)
     return guards;
 }
 
+static enum git_place
+enter_module(struct name name, enum git_file *ret_file)
+{
+    if (name_is(name, "hooks")) {
+        return GIT_IN_MODULE_HOOKS;
+    }
+    if (name_is(name, "info")) {
+        return GIT_IN_MODULE_INFO;
+    }
+    if (name_is(name, "worktrees")) {
+        return GIT_IN_WORKTREES;
+    }
+    *ret_file = GIT_FREE;
+    return ends_search(name) ? GIT_OUT : GIT_IN_MODULE;
+}
+
+static enum git_place
+enter_directory(struct name name, enum git_file *ret_file)
+{
+    if (name_is(name, "hooks")) {
+        return GIT_IN_HOOKS;
+    }
+    if (name_is(name, "info")) {
+        return GIT_IN_INFO;
+    }
+    if (name_is(name, "worktrees")) {
+        return GIT_IN_WORKTREES;
+    }
+    if (name_is(name, "modules")) {
+        return GIT_IN_MODULES;
+    }
+    *ret_file = GIT_FREE;
+    return GIT_OUT;
+}
+
+enum git_place
+git_place_enter(enum git_place place, const char *text, size_t length, enum git_file *ret_file,
+        bool *ret_inherits)
+{
+    struct name name = { .text = text, .length = length };
+    bool is_module =
+            place == GIT_IN_MODULE || place == GIT_IN_MODULE_HOOKS || place == GIT_IN_MODULE_INFO;
+    bool is_hook =
+            (place == GIT_IN_HOOKS || place == GIT_IN_MODULE_HOOKS) && !name_ends(name, ".sample");
+    bool is_attributes =
+            (place == GIT_IN_INFO || place == GIT_IN_MODULE_INFO) && name_is(name, "attributes");
+
+    *ret_inherits = false;
+    *ret_file = GIT_PLACE;
+    if (place == GIT_IN_WORKTREES || place == GIT_IN_MODULES) {
+        return place == GIT_IN_WORKTREES ? GIT_INSIDE : GIT_IN_MODULE;
+    }
+    if (is_hook || is_attributes) {
+        *ret_inherits = true;
+        *ret_file = is_hook ? GIT_HOOK : GIT_ATTRIBUTES;
+        return GIT_OUT;
+    }
+    if (place == GIT_IN_HOOKS || place == GIT_IN_INFO || place == GIT_OUT) {
+        *ret_file = GIT_FREE;
+        return GIT_OUT;
+    }
+    if (name_is(name, "config") || name_is(name, "config.worktree") || name_is(name, "commondir")) {
+        *ret_inherits = true;
+        *ret_file = name_is(name, "commondir") ? GIT_LINK : GIT_CONFIG;
+        return GIT_OUT;
+    }
+    return is_module ? enter_module(name, ret_file) : enter_directory(name, ret_file);
+}
+
 /* Whether the call only changes what is told about a file, as `git init` does to see if modes
  * stick. */
 static bool

@@ -23,6 +23,21 @@ bool git_is_name(const char *name, size_t length);
 /* Classifies `path`, relative to a git directory ("" is the directory itself).  *ret_depth: number
  * of its components up to the one that decides; what lies below inherits. */
 enum git_file git_file_classify(const char *path, uint32_t *ret_depth);
+/* The same name by name, for who has no path yet: where one is, and what a name makes of it. */
+enum git_place {
+    GIT_INSIDE, /* of a git directory: where a walk begins */
+    GIT_IN_WORKTREES,
+    GIT_IN_MODULES,
+    GIT_IN_MODULE,
+    GIT_IN_HOOKS,
+    GIT_IN_INFO,
+    GIT_IN_MODULE_HOOKS,
+    GIT_IN_MODULE_INFO,
+    GIT_OUT /* nothing below is guarded, or all is by what was found */
+};
+/* *ret_file: what the path is now; *ret_inherits: all that lies below is that, too. */
+enum git_place git_place_enter(enum git_place place, const char *name, size_t length,
+        enum git_file *ret_file, bool *ret_inherits);
 /* Whether some name below the directory `path` (relative) is not free. */
 bool git_directory_guards(const char *path);
 /* Whether a call of this name (NULL: none in particular) on such a file is refused. */

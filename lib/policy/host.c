@@ -303,6 +303,16 @@ host_canonical(const char *host, struct fail *fail)
     return text;
 }
 
+char *
+host_address_text(const uint8_t bytes[16])
+{
+    AUTO(str_done) struct str out = { 0 };
+    struct host_pattern address = { .form = HOST_ADDRESS, .prefix = 128 };
+
+    memcpy(address.bytes, bytes, sizeof address.bytes);
+    return print_block(&address, &out) ? str_steal(&out, NULL) : NULL;
+}
+
 bool
 policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE])
 {
@@ -325,45 +335,80 @@ policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE])
     return true;
 }
 
+/* Names that are of no public network, and what lies below them. */
+static const char *const reserved_names[] = { "localhost", "local", "internal", "home.arpa",
+    "localdomain", "lan", "intranet", "onion" };
+
+const char *
+host_reserved_name(size_t i)
+{
+    return i < N_ELEMENTS(reserved_names) ? reserved_names[i] : NULL;
+}
+
 bool
 host_name_is_public(const char *name)
 {
-    static const char *const reserved[] = { "localhost", "local", "internal", "home.arpa",
-        "localdomain", "lan", "intranet", "onion" };
     size_t length = strlen(name);
 
     if (strchr(name, '.') == NULL) {
         return false;
     }
-    for (size_t i = 0; i < N_ELEMENTS(reserved); i++) {
-        size_t n = strlen(reserved[i]);
+    for (size_t i = 0; i < N_ELEMENTS(reserved_names); i++) {
+        size_t n = strlen(reserved_names[i]);
 
         if (length > n && name[length - n - 1] == '.' &&
-                strcmp(name + length - n, reserved[i]) == 0) {
+                strcmp(name + length - n, reserved_names[i]) == 0) {
             return false;
         }
     }
     return strcmp(name, "home.arpa") != 0;
 }
 
-/* Special-purpose addresses (RFC 6890, RFC 8190). */
+/* Special-purpose addresses (RFC 6890, RFC 8190); the first 32 bits decide. */
+struct closed_block {
+    uint32_t first, prefix;
+};
+
+static const struct closed_block short_blocks[] = { { 0x00000000, 8 }, { 0x0a000000, 8 },
+    { 0x64400000, 10 }, { 0x7f000000, 8 }, { 0xa9fe0000, 16 }, { 0xac100000, 12 },
+    { 0xc0000000, 24 }, { 0xc0000200, 24 }, { 0xc0586300, 24 }, { 0xc0a80000, 16 },
+    { 0xc6120000, 15 }, { 0xc6336400, 24 }, { 0xcb007100, 24 }, { 0xe0000000, 3 } };
+
+/* ::/32 (also compatible and local forms), 64:ff9b::/32, 100::/32, 2001::/23, documentation, 6to4,
+ * SRv6, unique local, link-local with site-local, multicast. */
+static const struct closed_block long_blocks[] = { { 0x00000000, 32 }, { 0x0064ff9b, 32 },
+    { 0x01000000, 32 }, { 0x20010000, 23 }, { 0x20010db8, 32 }, { 0x20020000, 16 },
+    { 0x3fff0000, 20 }, { 0x5f000000, 16 }, { 0xfc000000, 7 }, { 0xfe800000, 9 },
+    { 0xff000000, 8 } };
+
+bool
+host_special_block(size_t i, struct host_pattern *ret_block)
+{
+    struct host_pattern block = { .form = HOST_ADDRESS };
+    uint32_t first;
+
+    if (i < 2) { /* IPv4, which is judged by itself, and its other spelling, which is none */
+        memcpy(block.bytes, i == 0 ? mapped_prefix : nat64_prefix, sizeof mapped_prefix);
+        block.prefix = 96;
+    } else if (i - 2 < N_ELEMENTS(short_blocks)) {
+        first = htonl(short_blocks[i - 2].first);
+        memcpy(block.bytes, mapped_prefix, sizeof mapped_prefix);
+        memcpy(block.bytes + 12, &first, sizeof first);
+        block.prefix = 96 + short_blocks[i - 2].prefix;
+    } else if (i - 2 - N_ELEMENTS(short_blocks) < N_ELEMENTS(long_blocks)) {
+        first = htonl(long_blocks[i - 2 - N_ELEMENTS(short_blocks)].first);
+        memcpy(block.bytes, &first, sizeof first);
+        block.prefix = long_blocks[i - 2 - N_ELEMENTS(short_blocks)].prefix;
+    } else {
+        return false;
+    }
+    *ret_block = block;
+    return true;
+}
+
 bool
 host_is_closed(const struct host_pattern *address)
 {
-    /* Of the first four groups: value and length; IPv4 is in ::ffff:0:0/96. */
-    static const struct {
-        uint32_t first, prefix;
-    } short_blocks[] = { { 0x00000000, 8 }, { 0x0a000000, 8 }, { 0x64400000, 10 },
-        { 0x7f000000, 8 }, { 0xa9fe0000, 16 }, { 0xac100000, 12 }, { 0xc0000000, 24 },
-        { 0xc0000200, 24 }, { 0xc0586300, 24 }, { 0xc0a80000, 16 }, { 0xc6120000, 15 },
-        { 0xc6336400, 24 }, { 0xcb007100, 24 }, { 0xe0000000, 3 } };
-    /* The first 32 bits decide: ::/32 (also compatible and local forms), 64:ff9b::/32, 100::/32,
-     * 2001::/23, documentation, 6to4, SRv6, unique local, link-local with site-local, multicast. */
-    static const struct {
-        uint32_t first, prefix;
-    } long_blocks[] = { { 0x00000000, 32 }, { 0x0064ff9b, 32 }, { 0x01000000, 32 },
-        { 0x20010000, 23 }, { 0x20010db8, 32 }, { 0x20020000, 16 }, { 0x3fff0000, 20 },
-        { 0x5f000000, 16 }, { 0xfc000000, 7 }, { 0xfe800000, 9 }, { 0xff000000, 8 } };
     uint32_t word;
 
     if (is_ipv4(address)) {

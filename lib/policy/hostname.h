@@ -37,6 +37,12 @@ bool host_name_is_public(const char *name);
 /* An address that no policy opens by accident: loopback, private, link-local, metadata, multicast
  * ... */
 bool host_is_closed(const struct host_pattern *address);
+/* The blocks at whose edges that changes (and both prefixes of IPv4); and the names below which
+ * host_name_is_public says no.  False, NULL: there is no i-th. */
+bool host_special_block(size_t i, struct host_pattern *ret_block);
+const char *host_reserved_name(size_t i);
+/* Caller frees; NULL: no memory. */
+char *host_address_text(const uint8_t bytes[16]);
 
 /* idn.c: the A-label of one UTF-8 label, lower case; false if it is none that we can be sure of. */
 bool idn_to_ascii(const char *label, size_t length, char ret_label[64]);

@@ -235,12 +235,12 @@ http_rule_copy(const struct http_rule *from, struct http_rule *ret_rule, struct 
     return ABX_OK;
 }
 
-static bool
-has_method(const char *methods, const char *method)
+bool
+http_rule_has_method(const struct http_rule *rule, const char *method)
 {
     size_t length = strlen(method);
 
-    for (const char *at = methods; *at != '\0'; at += *at == ' ') {
+    for (const char *at = rule->methods; *at != '\0'; at += *at == ' ') {
         size_t n = strcspn(at, " ");
 
         if ((n == 1 && *at == '*') || (n == length && memcmp(at, method, n) == 0)) {
@@ -256,7 +256,7 @@ http_rule_match(const struct http_rule *rule, const char *method, const struct h
 {
     int matched;
 
-    if (!has_method(rule->methods, method) ||
+    if (!http_rule_has_method(rule, method) ||
             (!rule->is_open && rule->ends_in_slash != url->ends_in_slash)) {
         return -1;
     }

@@ -41,6 +41,7 @@ struct http_rule {
 abx_status http_rule_copy(
         const struct http_rule *from, struct http_rule *ret_rule, struct fail *fail);
 void http_rule_done(struct http_rule *rule);
+bool http_rule_has_method(const struct http_rule *rule, const char *method);
 /* How much of the URL's path the rule matched, at least 1 (the longest way; a "**" at the end
  * counts as what stands before it), or -1: other path or method. */
 int http_rule_match(const struct http_rule *rule, const char *method, const struct http_url *url);

@@ -226,6 +226,41 @@ glob_match(const char *p, const char *p_end, const char *t, const char *t_end)
     return p == p_end;
 }
 
+bool
+path_part_next(const struct path_part *part, uint32_t *at, struct glob_element *ret_element)
+{
+    bool is_suffix = part->kind == PART_SUFFIX;
+    const char *end = part->text + part->length;
+    const char *p = part->text + *at - (is_suffix && *at > 0);
+    unsigned char byte;
+
+    memset(ret_element, 0, sizeof *ret_element);
+    if (is_suffix && *at == 0) {
+        *at = 1;
+        return true;
+    }
+    if (p == end) {
+        return false;
+    }
+    ret_element->form = GLOB_BYTE;
+    if (part->kind != PART_GLOB) {
+        ret_element->bytes[(unsigned char)*p++] = ret_element->is_text = true;
+    } else if (*p == '*' || *p == '?') {
+        ret_element->form = *p++ == '*' ? GLOB_STAR : GLOB_CHARACTER;
+    } else if (*p == '[') {
+        const char *class = p + 1;
+
+        for (unsigned i = 0; i < 256; i++) {
+            p = class;
+            take_class(&p, end, (unsigned char)i, &ret_element->bytes[i]);
+        }
+    } else if (take_byte(&p, end, &byte)) {
+        ret_element->bytes[byte] = ret_element->is_text = true;
+    }
+    *at = (uint32_t)(p - part->text) + is_suffix;
+    return true;
+}
+
 /* ---- compilation ---- */
 
 static abx_status
@@ -367,12 +402,9 @@ path_pattern_literal(const struct path_pattern *pattern)
 
 /* ---- matching ---- */
 
-static bool
-part_matches(const struct path_part *part, const struct path_split *path, uint32_t i)
+bool
+path_part_takes(const struct path_part *part, const char *text, size_t length)
 {
-    const char *text = path->text + path->start[i];
-    size_t length = (size_t)(path->start[i + 1] - 1 - path->start[i]);
-
     switch (part->kind) {
     case PART_LITERAL:
         return length == part->length && memcmp(text, part->text, length) == 0;
@@ -385,6 +417,13 @@ part_matches(const struct path_part *part, const struct path_split *path, uint32
         break;
     }
     return true;
+}
+
+static bool
+part_matches(const struct path_part *part, const struct path_split *path, uint32_t i)
+{
+    return path_part_takes(
+            part, path->text + path->start[i], (size_t)(path->start[i + 1] - 1 - path->start[i]));
 }
 
 static bool

@@ -58,6 +58,17 @@ bool path_pattern_reaches(const struct path_pattern *pattern, const struct path_
  * (NULL: wherever that is). */
 bool path_pattern_follows(const struct path_pattern *pattern, const struct path_split *link,
         const struct path_split *target);
+/* One element of a glob, or of what a suffix part stands for. */
+enum glob_form { GLOB_STAR, GLOB_CHARACTER, GLOB_BYTE };
+struct glob_element {
+    enum glob_form form;
+    bool is_text; /* BYTE: it is one that the pattern names, and no class */
+    bool bytes[256]; /* BYTE: these */
+};
+/* Takes the next element from *at, which begins as 0.  False: there is no more. */
+bool path_part_next(const struct path_part *part, uint32_t *at, struct glob_element *ret_element);
+/* Whether the part matches a component. */
+bool path_part_takes(const struct path_part *part, const char *text, size_t length);
 /* `text` so that it stands for itself inside a pattern; caller frees. */
 char *path_pattern_quote(const char *text);
 

@@ -7,6 +7,17 @@
 
 #include <stdio.h>
 
+static const char *const columns[] = { "feature", "state", "detail", "remedy" };
+
+static bool
+add_row(abx_report *report, const char *feature, const char *state, const char *detail,
+        const char *remedy)
+{
+    const char *const texts[] = { feature, state, detail, remedy };
+
+    return report_add(report, texts);
+}
+
 static bool
 add_features(abx_report *report, const struct capabilities *can)
 {
@@ -48,7 +59,7 @@ add_features(abx_report *report, const struct capabilities *can)
     snprintf(landlock, sizeof landlock, "a second wall behind the mounts, ABI %u",
             (unsigned)can->landlock_abi);
     for (size_t i = 0; i < N_ELEMENTS(rows) && ok; i++) {
-        ok = report_add(report, rows[i].feature, rows[i].has ? "yes" : "no", rows[i].detail,
+        ok = add_row(report, rows[i].feature, rows[i].has ? "yes" : "no", rows[i].detail,
                 rows[i].has ? "" : rows[i].remedy);
     }
     return ok;
@@ -64,11 +75,11 @@ add_box(abx_report *report, abx_context *context, abx_policy *policy)
     bool ok;
 
     if (box_open(context, policy, &box, &fail) == ABX_OK) {
-        return report_add(report, "box", "yes",
+        return add_row(report, "box", "yes",
                 "a box with this policy opens, and its canary was stopped", "");
     }
     str_printf(&detail, "%s%s%s", fail.text, fail.step[0] == '\0' ? "" : " at ", fail.step);
-    ok = !detail.failed && report_add(report, "box", "no", detail.data, fail.remedy);
+    ok = !detail.failed && add_row(report, "box", "no", detail.data, fail.remedy);
     str_done(&detail);
     return ok;
 }
@@ -78,7 +89,7 @@ preflight(const struct backend *backend, abx_policy *policy, abx_report **ret_re
         struct fail *fail)
 {
     AUTO(context_unrefp) abx_context *context = NULL;
-    AUTO(report_unrefp) abx_report *report = report_new();
+    AUTO(report_unrefp) abx_report *report = report_new(columns, N_ELEMENTS(columns));
     struct capabilities can = { 0 };
     abx_status r;
     int error;
@@ -94,7 +105,7 @@ preflight(const struct backend *backend, abx_policy *policy, abx_report **ret_re
     }
     if (r == ABX_OK) {
         ok = add_features(report, &can) &&
-             report_add(report, "rung", rung_name(can.rung), rung_detail(can.rung), "") &&
+             add_row(report, "rung", rung_name(can.rung), rung_detail(can.rung), "") &&
              add_box(report, context, policy);
         r = ok ? ABX_OK : fail_nomem(fail);
     }

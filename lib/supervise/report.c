@@ -5,40 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 4
-
-static const char *const columns[COLUMNS] = { "feature", "state", "detail", "remedy" };
-
 struct report_row {
-    char *texts[COLUMNS];
+    char *texts[REPORT_COLUMNS_MAX];
 };
 
 struct abx_report {
     atomic_uint references;
+    const char *const *columns;
+    size_t n_columns;
     struct vec rows; /* struct report_row */
 };
 
 abx_report *
-report_new(void)
+report_new(const char *const *columns, size_t n_columns)
 {
     abx_report *report = calloc(1, sizeof *report);
 
     if (report != NULL) {
         atomic_init(&report->references, 1);
+        report->columns = columns;
+        report->n_columns = n_columns;
         report->rows = VEC(struct report_row);
     }
     return report;
 }
 
 bool
-report_add(abx_report *report, const char *feature, const char *state, const char *detail,
-        const char *remedy)
+report_add(abx_report *report, const char *const *texts)
 {
-    const char *const texts[COLUMNS] = { feature, state, detail, remedy };
     struct report_row *row = vec_add(&report->rows);
     bool ok = row != NULL;
 
-    for (size_t i = 0; ok && i < COLUMNS; i++) {
+    for (size_t i = 0; ok && i < report->n_columns; i++) {
         row->texts[i] = text_escape(texts[i], strlen(texts[i]), false);
         ok = row->texts[i] != NULL;
     }
@@ -54,8 +52,8 @@ report_count(const abx_report *report)
 const char *
 report_text(const abx_report *report, size_t row, const char *column)
 {
-    for (size_t i = 0; i < COLUMNS && row < report->rows.count; i++) {
-        if (strcmp(columns[i], column) == 0) {
+    for (size_t i = 0; i < report->n_columns && row < report->rows.count; i++) {
+        if (strcmp(report->columns[i], column) == 0) {
             return vec_at(&report->rows, struct report_row, row)->texts[i];
         }
     }
@@ -70,8 +68,8 @@ report_json(const abx_report *report, size_t *ret_length)
     str_add(&out, "[");
     for (size_t row = 0; row < report->rows.count; row++) {
         str_add(&out, row == 0 ? "{" : ",{");
-        for (size_t i = 0; i < COLUMNS; i++) {
-            str_printf(&out, "%s\"%s\":", i == 0 ? "" : ",", columns[i]);
+        for (size_t i = 0; i < report->n_columns; i++) {
+            str_printf(&out, "%s\"%s\":", i == 0 ? "" : ",", report->columns[i]);
             str_add_json(&out, vec_at(&report->rows, struct report_row, row)->texts[i]);
         }
         str_add(&out, "}");
@@ -95,7 +93,7 @@ report_unref(abx_report *report)
         return;
     }
     for (size_t row = 0; row < report->rows.count; row++) {
-        for (size_t i = 0; i < COLUMNS; i++) {
+        for (size_t i = 0; i < report->n_columns; i++) {
             free(vec_at(&report->rows, struct report_row, row)->texts[i]);
         }
     }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of findings, each with a feature, its state, a detail and a remedy. */
+ * Rows of findings, each with a text in every column. */
 #ifndef ABX_SUPERVISE_REPORT_H
 #define ABX_SUPERVISE_REPORT_H
 
 #include "supervise/context.h"
 
-abx_report *report_new(void);
-/* Copies; false without memory. */
-bool report_add(abx_report *report, const char *feature, const char *state, const char *detail,
-        const char *remedy);
+#define REPORT_COLUMNS_MAX 7u
+
+/* The names of the columns outlive the report. */
+abx_report *report_new(const char *const *columns, size_t n_columns);
+/* Copies a text for each column, escaped; false without memory. */
+bool report_add(abx_report *report, const char *const *texts);
 size_t report_count(const abx_report *report);
 /* NULL: no such row or column. */
 const char *report_text(const abx_report *report, size_t row, const char *column);

@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the comparison of connections.  Names: each that a rule has, one below it that none has, and
+ * one of each sort that is below none.  Addresses: the first of each block and the one after its
+ * last, since nothing changes between.  Ports: likewise, for the rules that speak of a host.  Pure,
+ * one thread. */
+#include "policy/compare_private.h"
+
+#include "base/mem.h"
+#include "policy/credentials.h"
+#include "policy/ruling.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_ROOM (POLICY_HOST_SIZE + 16)
+
+struct host_rule {
+    unsigned side;
+    uint32_t layer, number;
+    const struct rule *rule;
+    uint32_t next; /* of the same name, NO_RULE: the end */
+};
+
+/* A name that some rule has, without its stars. */
+struct base {
+    uint32_t first; /* struct host_rule, NO_RULE: none */
+    bool has_below; /* what is below it may be decided otherwise than elsewhere */
+};
+
+struct host_pass {
+    struct comparison *comparison;
+    struct vec rules; /* struct host_rule */
+    struct intern names; /* numbers are indices of `bases` */
+    struct vec bases;
+    uint32_t any_public; /* the first rule for all public names */
+    struct vec blocks; /* uint32_t: rules for addresses, outer and lower ones first */
+    struct vec open; /* uint32_t: those that the address is in */
+    struct vec speakers, edges; /* of the host that is looked at */
+    unsigned fresh; /* a label "x%u" that no rule has */
+};
+
+/* ---- the rules ---- */
+
+static struct base *
+base_of(struct host_pass *pass, const char *name, size_t length)
+{
+    uint32_t number = intern_put(&pass->names, name, length);
+    struct base *base;
+
+    if (number == INTERN_NONE) {
+        return NULL;
+    }
+    if (number < pass->bases.count) {
+        return vec_at(&pass->bases, struct base, number);
+    }
+    base = vec_add(&pass->bases);
+    if (base != NULL) {
+        base->first = NO_RULE;
+    }
+    return base;
+}
+
+static bool
+add_rule(struct host_pass *pass, unsigned side, size_t layer, size_t number)
+{
+    const struct rule *rule =
+            vec_at(&side_layer(pass->comparison, side, layer)->rules, struct rule, number);
+    const struct host_pattern *pattern = rule->matcher;
+    struct host_rule *own;
+    struct base *base;
+    uint32_t at = (uint32_t)pass->rules.count;
+
+    if (rule->kind != ABX_REQUEST_CONNECT) {
+        return true;
+    }
+    own = vec_add(&pass->rules);
+    if (own == NULL) {
+        return false;
+    }
+    *own = (struct host_rule){
+        .side = side, .layer = (uint32_t)layer, .number = (uint32_t)number, .rule = rule
+    };
+    if (pattern->form == HOST_ADDRESS) {
+        return numbers_add(&pass->blocks, at);
+    }
+    if (pattern->form == HOST_ANY_PUBLIC) {
+        own->next = pass->any_public;
+        pass->any_public = at;
+        return true;
+    }
+    base = base_of(pass, pattern->name, pattern->length);
+    if (base == NULL) {
+        return false;
+    }
+    own->next = base->first;
+    base->first = at;
+    base->has_below |= pattern->form != HOST_NAME;
+    return true;
+}
+
+static bool
+add_reserved(struct host_pass *pass)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = host_reserved_name(i)) != NULL; i++) {
+        struct base *base = base_of(pass, name, strlen(name));
+
+        if (base == NULL) {
+            return false;
+        }
+        base->has_below = true;
+    }
+    return true;
+}
+
+/* Whether a label stands in any name; then it is not fresh. */
+static bool
+has_label(const struct host_pass *pass, const char *label)
+{
+    size_t n = strlen(label);
+
+    for (uint32_t i = 0; i < pass->bases.count; i++) {
+        size_t length;
+        const char *name = intern_bytes(&pass->names, i, &length);
+
+        for (size_t at = 0; at < length;) {
+            const char *dot = memchr(name + at, '.', length - at);
+            size_t end = dot == NULL ? length : (size_t)(dot - name);
+
+            if (end - at == n && memcmp(name + at, label, n) == 0) {
+                return true;
+            }
+            at = end + 1;
+        }
+    }
+    return false;
+}
+
+static const uint8_t *
+block_bytes(const struct host_rule *rule)
+{
+    return ((const struct host_pattern *)rule->rule->matcher)->bytes;
+}
+
+static int
+compare_blocks(const void *a, const void *b, void *data)
+{
+    const struct host_pass *pass = data;
+    const struct host_rule *x = vec_at(&pass->rules, struct host_rule, *(const uint32_t *)a);
+    const struct host_rule *y = vec_at(&pass->rules, struct host_rule, *(const uint32_t *)b);
+    const struct host_pattern *p = x->rule->matcher, *q = y->rule->matcher;
+    int order = memcmp(block_bytes(x), block_bytes(y), 16);
+
+    return order != 0 ? order : p->prefix < q->prefix ? -1 : p->prefix > q->prefix;
+}
+
+static abx_status
+take_rules(struct host_pass *pass, struct fail *fail)
+{
+    char label[16] = "x";
+
+    for (unsigned side = 0; side < SIDES; side++) {
+        for (size_t i = 0; i < side_layers(pass->comparison, side); i++) {
+            for (size_t k = 0; k < side_layer(pass->comparison, side, i)->rules.count; k++) {
+                if (!add_rule(pass, side, i, k)) {
+                    return fail_nomem(fail);
+                }
+            }
+        }
+    }
+    if (!add_reserved(pass)) {
+        return fail_nomem(fail);
+    }
+    while (has_label(pass, label)) {
+        snprintf(label, sizeof label, "x%u", ++pass->fresh);
+    }
+    if (pass->blocks.count > 1) {
+        qsort_r(pass->blocks.data, pass->blocks.count, sizeof(uint32_t), compare_blocks, pass);
+    }
+    return ABX_OK;
+}
+
+static void
+fresh_label(const struct host_pass *pass, char out[16])
+{
+    snprintf(out, 16, pass->fresh == 0 ? "x" : "x%u", pass->fresh);
+}
+
+/* ---- one host ---- */
+
+static bool
+add_speaker(struct host_pass *pass, uint32_t number, const struct host_pattern *host)
+{
+    const struct host_rule *rule = vec_at(&pass->rules, struct host_rule, number);
+    int matched = host_pattern_match(rule->rule->matcher, host);
+    struct speaker *speaker;
+
+    if (matched < 0) {
+        return true;
+    }
+    speaker = vec_add(&pass->speakers);
+    if (speaker == NULL) {
+        return false;
+    }
+    *speaker = (struct speaker){ .side = rule->side,
+        .layer = rule->layer,
+        .number = rule->number,
+        .matched = (uint32_t)matched,
+        .rule = rule->rule };
+    return true;
+}
+
+static bool
+add_named_speakers(struct host_pass *pass, const struct host_pattern *host)
+{
+    bool ok = true;
+
+    for (const char *suffix = host->name; suffix != NULL && ok;) {
+        const char *dot = strchr(suffix, '.');
+        uint32_t number = intern_find(&pass->names, suffix, strlen(suffix));
+        uint32_t at =
+                number == INTERN_NONE ? NO_RULE : vec_at(&pass->bases, struct base, number)->first;
+
+        for (; at != NO_RULE && ok; at = vec_at(&pass->rules, struct host_rule, at)->next) {
+            ok = add_speaker(pass, at, host);
+        }
+        suffix = dot == NULL ? NULL : dot + 1;
+    }
+    for (uint32_t at = pass->any_public; at != NO_RULE && ok;
+            at = vec_at(&pass->rules, struct host_rule, at)->next) {
+        ok = add_speaker(pass, at, host);
+    }
+    return ok;
+}
+
+static bool
+find_edges(struct host_pass *pass)
+{
+    static const uint32_t defaults[] = { 80, 81, 443, 444 };
+    bool ok = numbers_add(&pass->edges, 1);
+
+    for (size_t i = 0; i < pass->speakers.count && ok; i++) {
+        const struct rule *rule = vec_at(&pass->speakers, struct speaker, i)->rule;
+
+        if (rule->port_last != 0) {
+            ok = numbers_add(&pass->edges, rule->port_first) &&
+                 numbers_add(&pass->edges, rule->port_last + 1);
+        }
+        for (size_t k = 0; k < N_ELEMENTS(defaults) && ok && rule->port_last == 0 &&
+                           rule->verdict != ABX_VERDICT_DENY;
+                k++) {
+            ok = numbers_add(&pass->edges, defaults[k]);
+        }
+    }
+    numbers_sort(&pass->edges);
+    return ok;
+}
+
+static void
+note_best(const struct speaker *best, unsigned side, size_t layer, struct comparison *comparison)
+{
+    if (side == AFTER && best != NULL) {
+        *comparison_won(comparison, side, layer, best->number) = true;
+    }
+}
+
+bool
+layer_connect(const struct comparison *comparison, unsigned side, size_t number,
+        const struct vec *speakers, const struct host_pattern *host, uint32_t port,
+        abx_verdict *ret_verdict, const struct speaker **ret_best)
+{
+    const struct layer *layer = side_layer(comparison, side, number);
+    uint64_t rank = 0;
+
+    *ret_best = NULL;
+    *ret_verdict = ABX_VERDICT_DENY;
+    if (!layer_has_opinion(layer, number + 1 == side_layers(comparison, side), SLOT_CONNECT)) {
+        return false;
+    }
+    if (layer->settings.network == NETWORK_NONE) {
+        return true;
+    }
+    for (size_t i = 0; i < speakers->count; i++) {
+        const struct speaker *speaker = vec_at(speakers, struct speaker, i);
+
+        if (speaker->side == side && speaker->layer == number &&
+                rule_can_speak(speaker->rule, host, port)) {
+            uint64_t own = rule_rank(speaker->rule, speaker->matched);
+
+            if (*ret_best == NULL || own > rank ||
+                    (own == rank && speaker->number < (*ret_best)->number)) {
+                *ret_best = speaker;
+                rank = own;
+            }
+        }
+    }
+    if (*ret_best == NULL) {
+        *ret_verdict =
+                layer->settings.network == NETWORK_HOST ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY;
+    } else {
+        *ret_verdict =
+                (*ret_best)->rule->n_http > 0 ? ABX_VERDICT_ALLOW : (*ret_best)->rule->verdict;
+    }
+    return true;
+}
+
+/* `by_name`: the host is an address that an allowed name has, see decide_address. */
+static abx_verdict
+side_connect(const struct host_pass *pass, unsigned side, const struct host_pattern *host,
+        uint32_t port, bool by_name)
+{
+    struct tally tally = { .verdict = ABX_VERDICT_DENY };
+
+    for (size_t i = 0; i < side_layers(pass->comparison, side); i++) {
+        const struct layer *layer = side_layer(pass->comparison, side, i);
+        const struct speaker *best;
+        abx_verdict verdict;
+
+        if (!layer_connect(
+                    pass->comparison, side, i, &pass->speakers, host, port, &verdict, &best)) {
+            continue;
+        }
+        if (by_name && best == NULL && layer->settings.network != NETWORK_NONE) {
+            verdict = host_is_closed(host) && layer->settings.network != NETWORK_HOST
+                              ? ABX_VERDICT_DENY
+                              : ABX_VERDICT_ALLOW;
+        }
+        note_best(best, side, i, pass->comparison);
+        tally_add(&tally, verdict);
+    }
+    return tally.verdict;
+}
+
+static abx_status
+compare_port(struct host_pass *pass, const char *target, const struct host_pattern *host,
+        uint32_t port, struct fail *fail)
+{
+    abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_CONNECT, .target = target, .port = port
+    };
+    abx_verdict verdicts[SIDES];
+
+    for (unsigned side = 0; side < SIDES; side++) {
+        verdicts[side] = side_connect(pass, side, host, port, false);
+    }
+    return verdicts[BEFORE] == verdicts[AFTER]
+                   ? ABX_OK
+                   : comparison_ask(pass->comparison, &request, NULL, verdicts, fail);
+}
+
+/* What speaks of requests at a port, so that the same at another one is not looked at twice. */
+static bool
+speaks_the_same(
+        const struct host_pass *pass, const struct host_pattern *host, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < pass->speakers.count; i++) {
+        const struct rule *rule = vec_at(&pass->speakers, struct speaker, i)->rule;
+
+        if (rule_can_speak(rule, host, a) != rule_can_speak(rule, host, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static abx_status
+compare_ports(struct host_pass *pass, const char *target, const struct host_pattern *host,
+        struct fail *fail)
+{
+    uint32_t requests_at = 0;
+    abx_status r = find_edges(pass) ? ABX_OK : fail_nomem(fail);
+
+    for (size_t i = 0; i < pass->edges.count && r == ABX_OK; i++) {
+        uint32_t port = *vec_at(&pass->edges, uint32_t, i);
+
+        if (port > 65535) {
+            break;
+        }
+        r = compare_port(pass, target, host, port, fail);
+        if (r == ABX_OK && has_request_rules(&pass->speakers, host, port) &&
+                (requests_at == 0 || !speaks_the_same(pass, host, port, requests_at))) {
+            requests_at = port;
+            r = compare_requests(pass->comparison, target, host, port, &pass->speakers, fail);
+        }
+    }
+    return r;
+}
+
+static void
+next_host(struct host_pass *pass)
+{
+    pass->speakers.count = 0;
+    pass->edges.count = 0;
+}
+
+/* ---- names ---- */
+
+/* The i-th name to look at; false: it is none.  *ret_end: there are no more. */
+static bool
+example_name(const struct host_pass *pass, size_t i, struct host_pattern *ret_host, bool *ret_end)
+{
+    char label[16], name[NAME_ROOM];
+    struct fail fail;
+    size_t n = pass->bases.count;
+
+    fresh_label(pass, label);
+    *ret_end = i >= 2 * n + 2;
+    if (i < 2 * n) {
+        size_t length;
+        const char *base = intern_bytes(&pass->names, (uint32_t)(i / 2), &length);
+
+        if (i % 2 != 0 && !vec_at(&pass->bases, struct base, i / 2)->has_below) {
+            return false;
+        }
+        snprintf(name, sizeof name, "%s%s%.*s", i % 2 != 0 ? label : "", i % 2 != 0 ? "." : "",
+                (int)length, base);
+    } else {
+        snprintf(name, sizeof name, i % 2 != 0 ? "%s.%s" : "%s", label, label);
+    }
+    return !*ret_end && host_parse(name, ret_host, &fail) == ABX_OK && ret_host->form == HOST_NAME;
+}
+
+static abx_status
+compare_named(struct host_pass *pass, struct fail *fail)
+{
+    struct host_pattern host;
+    bool is_end = false;
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; !is_end && r == ABX_OK; i++) {
+        if (!example_name(pass, i, &host, &is_end)) {
+            continue;
+        }
+        next_host(pass);
+        r = add_named_speakers(pass, &host) ? compare_ports(pass, host.name, &host, fail)
+                                            : fail_nomem(fail);
+    }
+    return r;
+}
+
+/* ---- addresses ---- */
+
+struct address {
+    uint8_t bytes[16];
+};
+
+static bool
+add_address(struct vec *addresses, const uint8_t bytes[16])
+{
+    struct address *slot = vec_add(addresses);
+
+    if (slot != NULL) {
+        memcpy(slot->bytes, bytes, 16);
+    }
+    return slot != NULL;
+}
+
+/* The last address of a block. */
+static void
+block_last(const struct host_pattern *block, uint8_t out[16])
+{
+    memcpy(out, block->bytes, 16);
+    for (uint32_t bit = block->prefix; bit < 128; bit++) {
+        out[bit / 8] |= (uint8_t)(0x80u >> bit % 8);
+    }
+}
+
+static bool
+add_block_edges(struct vec *addresses, const struct host_pattern *block)
+{
+    uint8_t after[16];
+    int i = 15;
+
+    block_last(block, after);
+    while (i >= 0 && ++after[i] == 0) {
+        i--;
+    }
+    return add_address(addresses, block->bytes) && (i < 0 || add_address(addresses, after));
+}
+
+static int
+compare_addresses(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct address));
+}
+
+/* Keeps `open` what the address is in: blocks are nested, so it is a stack. */
+static bool
+open_blocks(struct host_pass *pass, size_t *next, const struct host_pattern *host)
+{
+    while (*next < pass->blocks.count) {
+        uint32_t number = *vec_at(&pass->blocks, uint32_t, *next);
+
+        if (memcmp(block_bytes(vec_at(&pass->rules, struct host_rule, number)), host->bytes, 16) >
+                0) {
+            break;
+        }
+        while (pass->open.count > 0 &&
+                host_pattern_match(vec_at(&pass->rules, struct host_rule,
+                                           *vec_at(&pass->open, uint32_t, pass->open.count - 1))
+                                           ->rule->matcher,
+                        vec_at(&pass->rules, struct host_rule, number)->rule->matcher) < 0) {
+            pass->open.count--;
+        }
+        if (!numbers_add(&pass->open, number)) {
+            return false;
+        }
+        (*next)++;
+    }
+    while (pass->open.count > 0 &&
+            host_pattern_match(vec_at(&pass->rules, struct host_rule,
+                                       *vec_at(&pass->open, uint32_t, pass->open.count - 1))
+                                       ->rule->matcher,
+                    host) < 0) {
+        pass->open.count--;
+    }
+    return true;
+}
+
+/* What an address comes to at a range of ports, for a name that led to it. */
+struct resolved {
+    const char *address;
+    uint32_t first, last;
+    abx_verdict by_address[SIDES];
+};
+
+/* Whether it makes a difference for a name, whose speakers are there, at some port of the range. */
+static bool
+differs_for(struct host_pass *pass, const struct resolved *resolved,
+        const struct host_pattern *name, uint32_t *ret_port, abx_verdict verdicts[SIDES])
+{
+    for (size_t i = 0; i <= pass->edges.count; i++) {
+        uint32_t port = i == 0 ? resolved->first : *vec_at(&pass->edges, uint32_t, i - 1);
+
+        if (port < resolved->first || port > resolved->last) {
+            continue;
+        }
+        for (unsigned side = 0; side < SIDES; side++) {
+            verdicts[side] = side_connect(pass, side, name, port, false);
+            if (verdict_is_stricter(resolved->by_address[side], verdicts[side])) {
+                verdicts[side] = resolved->by_address[side];
+            }
+        }
+        if (verdicts[BEFORE] != verdicts[AFTER]) {
+            *ret_port = port;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Some name and port for which the address makes a difference, if there are. */
+static abx_status
+compare_resolved(struct host_pass *pass, const struct resolved *resolved, struct fail *fail)
+{
+    abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_CONNECT, .target = resolved->address
+    };
+    struct vec speakers = pass->speakers, edges = pass->edges;
+    struct host_pattern name;
+    bool is_end = false, found = false;
+    abx_verdict verdicts[SIDES];
+    abx_status r = ABX_OK;
+
+    pass->speakers = VEC(struct speaker);
+    pass->edges = VEC(uint32_t);
+    for (size_t i = 0; !is_end && !found && r == ABX_OK; i++) {
+        if (!example_name(pass, i, &name, &is_end)) {
+            continue;
+        }
+        next_host(pass);
+        r = add_named_speakers(pass, &name) && find_edges(pass) ? ABX_OK : fail_nomem(fail);
+        found = r == ABX_OK && differs_for(pass, resolved, &name, &request.port, verdicts);
+    }
+    vec_done(&pass->speakers);
+    vec_done(&pass->edges);
+    pass->speakers = speakers;
+    pass->edges = edges;
+    return found ? comparison_ask(pass->comparison, &request, name.name, verdicts, fail) : r;
+}
+
+static abx_status
+compare_address(struct host_pass *pass, const struct host_pattern *host, struct fail *fail)
+{
+    AUTO(freep) char *text = host_address_text(host->bytes);
+    struct host_pattern parsed;
+    abx_status r = ABX_OK;
+
+    if (text == NULL) {
+        return fail_nomem(fail);
+    }
+    if (host_parse(text, &parsed, fail) < 0 || memcmp(parsed.bytes, host->bytes, 16) != 0) {
+        return ABX_OK; /* no request has this address: it is another spelling of IPv4 */
+    }
+    next_host(pass);
+    for (size_t i = 0; i < pass->open.count && r == ABX_OK; i++) {
+        r = add_speaker(pass, *vec_at(&pass->open, uint32_t, i), host) ? ABX_OK : fail_nomem(fail);
+    }
+    r = r == ABX_OK ? compare_ports(pass, text, host, fail) : r;
+    for (size_t i = 0; i < pass->edges.count && r == ABX_OK; i++) {
+        struct resolved resolved = {
+            .address = text, .first = *vec_at(&pass->edges, uint32_t, i), .last = 65535
+        };
+
+        if (resolved.first > 65535) {
+            break;
+        }
+        if (i + 1 < pass->edges.count) {
+            resolved.last = *vec_at(&pass->edges, uint32_t, i + 1) - 1;
+        }
+        for (unsigned side = 0; side < SIDES; side++) {
+            resolved.by_address[side] = side_connect(pass, side, host, resolved.first, true);
+        }
+        if (resolved.by_address[BEFORE] != resolved.by_address[AFTER]) {
+            r = compare_resolved(pass, &resolved, fail);
+        }
+    }
+    return r;
+}
+
+static abx_status
+compare_addressed(struct host_pass *pass, struct fail *fail)
+{
+    static const uint8_t lowest[16] = { 0 };
+    struct vec addresses = VEC(struct address);
+    struct host_pattern host = { .form = HOST_ADDRESS, .prefix = 128 };
+    bool ok = add_address(&addresses, lowest);
+    size_t next = 0;
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; host_special_block(i, &host) && ok; i++) {
+        ok = add_block_edges(&addresses, &host);
+    }
+    for (size_t i = 0; i < pass->blocks.count && ok; i++) {
+        uint32_t number = *vec_at(&pass->blocks, uint32_t, i);
+
+        ok = add_block_edges(
+                &addresses, vec_at(&pass->rules, struct host_rule, number)->rule->matcher);
+    }
+    if (!ok) {
+        vec_done(&addresses);
+        return fail_nomem(fail);
+    }
+    qsort(addresses.data, addresses.count, sizeof(struct address), compare_addresses);
+    host.prefix = 128;
+    for (size_t i = 0; i < addresses.count && r == ABX_OK; i++) {
+        const struct address *address = vec_at(&addresses, struct address, i);
+
+        if (i > 0 && compare_addresses(address, address - 1) == 0) {
+            continue;
+        }
+        memcpy(host.bytes, address->bytes, 16);
+        r = open_blocks(pass, &next, &host) ? compare_address(pass, &host, fail) : fail_nomem(fail);
+    }
+    vec_done(&addresses);
+    return r;
+}
+
+abx_status
+compare_hosts(struct comparison *comparison, struct fail *fail)
+{
+    struct host_pass pass = { .comparison = comparison,
+        .rules = VEC(struct host_rule),
+        .bases = VEC(struct base),
+        .any_public = NO_RULE,
+        .blocks = VEC(uint32_t),
+        .open = VEC(uint32_t),
+        .speakers = VEC(struct speaker),
+        .edges = VEC(uint32_t) };
+    abx_status r;
+
+    intern_init(&pass.names);
+    r = take_rules(&pass, fail);
+    r = r == ABX_OK ? compare_named(&pass, fail) : r;
+    r = r == ABX_OK ? compare_addressed(&pass, fail) : r;
+    intern_done(&pass.names);
+    vec_done(&pass.rules);
+    vec_done(&pass.bases);
+    vec_done(&pass.blocks);
+    vec_done(&pass.open);
+    vec_done(&pass.speakers);
+    vec_done(&pass.edges);
+    return r;
+}
