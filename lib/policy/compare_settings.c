@@ -51,6 +51,16 @@ compare_text(struct comparison *comparison, const char *name, const char *before
                                       : add(comparison, FINDING_CHANGED, name, before, after, fail);
 }
 
+/* A proxy's URL may have a password, so it is not shown. */
+static abx_status
+compare_upstream(
+        struct comparison *comparison, const char *before, const char *after, struct fail *fail)
+{
+    return strcmp(before == NULL ? "" : before, after == NULL ? "" : after) == 0
+                   ? ABX_OK
+                   : add(comparison, FINDING_CHANGED, "network.upstream", "", "", fail);
+}
+
 static abx_status
 compare_numbers(struct comparison *comparison, const struct policy_settings *before,
         const struct policy_settings *after, struct fail *fail)
@@ -241,8 +251,6 @@ compare_settings(struct comparison *comparison, struct fail *fail)
     r = r == ABX_OK ? compare_text(comparison, "network.extra_ca", before->extra_ca,
                               after->extra_ca, fail)
                     : r;
-    r = r == ABX_OK ? compare_text(comparison, "network.upstream", before->upstream,
-                              after->upstream, fail)
-                    : r;
+    r = r == ABX_OK ? compare_upstream(comparison, before->upstream, after->upstream, fail) : r;
     return r == ABX_OK ? compare_credentials(comparison, before, after, fail) : r;
 }

@@ -595,6 +595,26 @@ START_TEST(rows_have_an_example_that_both_policies_decide_so)
 }
 END_TEST
 
+START_TEST(the_password_of_a_proxy_is_in_no_row)
+{
+    static const char one[] = "{\"version\":1,\"network\":{\"mode\":\"filtered\"}}";
+    static const char two[] = "{\"version\":1,\"network\":{\"mode\":\"filtered\","
+                              "\"upstream\":\"http://u:hidden@proxy:3128\"}}";
+    AUTO(abx_policy_unrefp) abx_policy *before = NULL;
+    AUTO(abx_policy_unrefp) abx_policy *after = NULL;
+    AUTO(abx_report_unrefp) abx_report *report = NULL;
+    AUTO(freep) char *json = NULL;
+    size_t length;
+
+    ck_assert_int_eq(abx_policy_from_json(one, strlen(one), &before, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_from_json(two, strlen(two), &after, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_compare(before, after, &report, NULL), ABX_RELATION_NEITHER);
+    ck_assert_int_eq(abx_report_to_json(report, &json, &length), ABX_OK);
+    ck_assert_ptr_nonnull(strstr(json, "network.upstream"));
+    ck_assert_ptr_null(strstr(json, "hidden"));
+}
+END_TEST
+
 START_TEST(patterns_that_overlap_in_too_many_ways_are_refused_and_nothing_is_said)
 {
     char text[2048] = "read.allow: /";
@@ -623,6 +643,7 @@ make_suite(void)
     tcase_add_loop_test(tcase, no_host_or_request_differs_without_a_row, 0, 3);
     tcase_add_loop_test(tcase, a_git_directory_is_the_same_name_by_name, 0, 2);
     tcase_add_test(tcase, rows_have_an_example_that_both_policies_decide_so);
+    tcase_add_test(tcase, the_password_of_a_proxy_is_in_no_row);
     tcase_add_test(tcase, patterns_that_overlap_in_too_many_ways_are_refused_and_nothing_is_said);
     suite_add_tcase(suite, tcase);
     return suite;
