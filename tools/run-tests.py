@@ -92,7 +92,7 @@ def run_one(folder_of_build, test, who, prefix, extra):
     folder = scratch(prefix)
     environment = dict(os.environ, TMPDIR=folder, HOME=folder, AGENTBOX_TESTS_MUST_RUN="1", CK_TIMEOUT_MULTIPLIER="3", **extra)
     environment.update(test["env"])
-    result, output = run(prefix + test["cmd"], max(test["timeout"], 30) * 4, cwd=test.get("workdir") or folder_of_build, env=environment)
+    result, output = run(prefix + test["cmd"], max(test["timeout"], 60) * 4, cwd=test.get("workdir") or folder_of_build, env=environment)
     shutil.rmtree(folder, ignore_errors=True)
     return f"{test['name']} ({who})", result, output
 
