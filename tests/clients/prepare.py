@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes what the world's servers and clients need: certificates of a test root, keys, a database, built programs.
-Runs as root outside of the world (package registries are reached here and nowhere else)."""
+Runs as root outside of the world (package registries are reached here and nowhere else).  Besides curl, wget, git, go, cargo,
+node, npm, Python with grpcio and websockets, and a JDK it wants openssh-server, postgresql, nginx and tinyproxy."""
 import os
 import pathlib
 import shutil
