@@ -99,6 +99,22 @@ egress_scratch(const struct egress_box *box)
     return box->egress->scratch;
 }
 
+const int *
+egress_pipe(const struct egress_box *box)
+{
+    return box->egress->pipe;
+}
+
+void
+egress_pipe_spoil(struct egress_box *box)
+{
+    int *pipe = box->egress->pipe;
+
+    close_fd(pipe[0]);
+    close_fd(pipe[1]);
+    pipe[0] = pipe[1] = -1;
+}
+
 struct errand *
 errand_new(const struct subject *subject, const struct destination *destination)
 {

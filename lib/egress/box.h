@@ -47,6 +47,10 @@ struct event_base *egress_base(const struct egress_box *box);
 /* Room to read into, shared by all: its content is gone with the return to the loop. */
 #define SCRATCH_SIZE (256u << 10)
 uint8_t *egress_scratch(const struct egress_box *box);
+/* A pipe, shared by all, that is empty again with the return to the loop; {-1, -1}: there is none.
+ */
+const int *egress_pipe(const struct egress_box *box);
+void egress_pipe_spoil(struct egress_box *box); /* something stays in it: it is used no more */
 
 /* Who wants to go where, copied into one block. */
 struct errand {

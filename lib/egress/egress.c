@@ -15,6 +15,7 @@
 #include "egress/box.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,8 @@ discard(struct egress *egress)
     lookups_free(egress->lookups);
     reading_free(egress->reading);
     close_fd(egress->wake);
+    close_fd(egress->pipe[0]);
+    close_fd(egress->pipe[1]);
     pthread_mutex_destroy(&egress->lock);
     free(egress->scratch);
     free(egress);
@@ -170,8 +173,12 @@ egress_new(struct egress **ret_egress, struct fail *fail)
     }
     pthread_mutex_init(&egress->lock, NULL);
     egress->last = &egress->first;
+    egress->pipe[0] = egress->pipe[1] = -1;
     egress->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     error = egress->wake < 0 ? errno : 0;
+    if (error == 0 && pipe2(egress->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+        error = errno;
+    }
     egress->scratch = malloc(SCRATCH_SIZE);
     egress->lookups = lookups_new(egress);
     egress->reading = reading_new();

@@ -19,6 +19,7 @@ struct egress {
     struct event_base *base;
     struct event *wakened;
     uint8_t *scratch;
+    int pipe[2];
     struct lookups *lookups;
     struct reading *reading; /* any thread */
     size_t n_parts; /* of all boxes */

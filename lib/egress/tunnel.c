@@ -2,6 +2,7 @@
  * Owns two descriptors and what could not be written yet.  An idle tunnel has no buffer: what is
  * read goes through a room that all share, and only what the other side does not take is kept.
  * Nothing is read while the other side takes nothing, so a slow peer slows its own sender only.
+ * Where much comes at once it goes through a pipe of all, without being copied.
  *
  * Events are edge-triggered, registered once: the flags remember what was ready. */
 #include "egress/tunnel.h"
@@ -11,14 +12,17 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define CHUNK (64u << 10) /* at most this is kept for a slow peer */
 #define TURN (512u << 10) /* then it is the turn of others */
+#define MUCH (16u << 10) /* who sends that at once is not copied */
 
 /* One connection; `left` is what it did not take yet. */
 struct side {
@@ -26,6 +30,7 @@ struct side {
     int fd;
     struct event *event;
     bool readable, writable;
+    bool sends_much;
     bool ended; /* it sends no more */
     bool shut; /* it was told that nothing comes any more */
     uint8_t *left;
@@ -148,13 +153,45 @@ read_and_write(struct side *from, struct side *to, size_t *moved)
         return would_block(errno);
     }
     from->ended = n == 0;
+    from->sends_much = n >= (ssize_t)MUCH;
     *moved += (size_t)n;
     return n == 0 || write_new(to, scratch, (size_t)n);
+}
+
+/* The same through a pipe, so that the kernel hands pages on.  The pipe is everybody's: nothing may
+ * stay in it.  (What a peer that is gone raises stays blocked with this thread.) */
+static bool
+pass_on(struct side *from, struct side *to, size_t *moved)
+{
+    struct egress_box *box = from->tunnel->part.box;
+    const int *pipe = egress_pipe(box);
+    ssize_t n = splice(from->fd, NULL, pipe[1], NULL, CHUNK, SPLICE_F_NONBLOCK), sent = 1;
+
+    if (n < 0) {
+        from->readable = false;
+        return would_block(errno);
+    }
+    from->ended = n == 0;
+    from->sends_much = n >= (ssize_t)MUCH;
+    *moved += (size_t)n;
+    while (n > 0 && sent > 0) {
+        sent = splice(pipe[0], NULL, to->fd, NULL, (size_t)n, SPLICE_F_NONBLOCK);
+        n -= sent > 0 ? sent : 0;
+    }
+    if (n == 0) {
+        return true;
+    }
+    if (read(pipe[0], egress_scratch(box), (size_t)n) != n) {
+        egress_pipe_spoil(box);
+        return false;
+    }
+    return write_new(to, egress_scratch(box), (size_t)n);
 }
 
 static enum flow
 flow(struct side *from, struct side *to)
 {
+    bool has_pipe = egress_pipe(from->tunnel->part.box)[0] >= 0;
     size_t moved = 0;
 
     for (;;) {
@@ -174,7 +211,7 @@ flow(struct side *from, struct side *to)
         if (moved >= TURN) {
             return FLOW_TURN_OVER;
         }
-        if (!read_and_write(from, to, &moved)) {
+        if (!(has_pipe && from->sends_much ? pass_on : read_and_write)(from, to, &moved)) {
             return FLOW_BROKEN;
         }
     }
