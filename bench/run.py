@@ -24,7 +24,7 @@ rows = []
 def row(name, ours, baseline, unit, goal, against="bare"):
     ratio = ours / baseline if baseline else float("nan")
     rows.append((name, f"{ours:.4g} {unit}", f"{baseline:.4g} {unit} {against}", f"{ratio:.2f}", goal))
-    print(f"{name:46} {ours:10.4g} {unit:3} | {baseline:10.4g} {unit:3} {against:18} | ratio {ratio:6.2f} | goal {goal}", flush=True)
+    print(f"{name:52} {ours:10.4g} {unit:3} | {baseline:10.4g} {unit:3} {against:18} | ratio {ratio:6.2f} | goal {goal}", flush=True)
 
 
 def policy(name, **filesystem):
@@ -133,17 +133,24 @@ def build():
     row("compile of this project", statistics.median(a for a, _ in times) / 1e9, statistics.median(b for _, b in times) / 1e9, "s", "<= 1.05")
 
 
-def programs():
-    """C programs of bench/ that print rows of their own: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
-    for name in ("spawn", "bench_evaluate", "bench_compare", "boxes"):
-        program = BUILD / "bench" / name
-        if not program.exists():
-            continue
-        # What misses its own limit still has rows to print.
-        for line in subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, cwd=work).stdout.splitlines():
-            fields = line.split("\t")
+def rows_of(command):
+    """Of a program that prints rows of its own: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=work) as program:
+        for line in program.stdout:
+            fields = line.rstrip("\n").split("\t")
             if len(fields) == 6:
                 row(fields[0], float(fields[1]), float(fields[2]), fields[3], fields[4], fields[5])
+
+
+def programs():
+    for name in ("spawn", "bench_evaluate", "bench_compare", "boxes"):
+        program = BUILD / "bench" / name
+        if program.exists():  # what misses its own limit still has rows to print
+            rows_of([str(program)])
+
+
+def network():
+    rows_of([sys.executable, str(ROOT / "bench/network.py"), str(BUILD), work])
 
 
 def main():
@@ -152,7 +159,7 @@ def main():
     for file in ("ws/d/file", "outside", "secret/key"):
         with open(f"{work}/{file}", "w") as f:
             f.write("x\n")
-    groups = {"programs": programs, "calls": calls, "trees": trees, "build": build}
+    groups = {"programs": programs, "calls": calls, "trees": trees, "build": build, "network": network}
     try:
         for name in sys.argv[2:] or groups:
             groups[name]()
