@@ -526,7 +526,8 @@ struct resolved {
     abx_verdict by_address[SIDES];
 };
 
-/* Whether it makes a difference for a name, whose speakers are there, at some port of the range. */
+/* Whether it makes a name, whose speakers are there, differ as it does itself at some port of the
+ * range.  What the name's own verdicts make of it the other way is said of the name. */
 static bool
 differs_for(struct host_pass *pass, const struct resolved *resolved,
         const struct host_pattern *name, uint32_t *ret_port, abx_verdict verdicts[SIDES])
@@ -543,7 +544,10 @@ differs_for(struct host_pass *pass, const struct resolved *resolved,
                 verdicts[side] = resolved->by_address[side];
             }
         }
-        if (verdicts[BEFORE] != verdicts[AFTER]) {
+        if (verdicts[BEFORE] != verdicts[AFTER] &&
+                verdict_is_stricter(verdicts[BEFORE], verdicts[AFTER]) ==
+                        verdict_is_stricter(
+                                resolved->by_address[BEFORE], resolved->by_address[AFTER])) {
             *ret_port = port;
             return true;
         }

@@ -616,8 +616,9 @@ explore(struct automaton *automaton, struct fail *fail)
         return fail_nomem(fail);
     }
     memcpy(to, automaton->start, bytes - sizeof *to);
+    /* The kind of no text at all, too: afterwards there are no new ones. */
     if (intern_put(&automaton->states, to, bytes) == INTERN_NONE ||
-            vec_add(&automaton->from) == NULL) {
+            vec_add(&automaton->from) == NULL || kind_of_set(automaton->kinds, to) == INTERN_NONE) {
         return fail_nomem(fail);
     }
     for (uint32_t state = 0; state < automaton->from.count; state++) {

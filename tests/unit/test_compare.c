@@ -50,6 +50,8 @@ static const struct compare_case {
     { "read.allow: /; read.deny: /[abc]", "read.allow: /; read.deny: /a; read.deny: /b",
             ABX_RELATION_WIDER, "wider read /c" },
     { "read.allow: /; read.deny: /?*", "read.allow: /; read.deny: /*", ABX_RELATION_EQUAL, NULL },
+    { "read.allow: /; read.deny: /x; read.deny: /[!x]; read.deny: /?",
+            "read.allow: /; read.deny: /x", ABX_RELATION_WIDER, NULL },
     { "read.allow: /; read.deny: /?", "read.allow: /; read.deny: /[!a]; read.deny: /a",
             ABX_RELATION_WIDER, "wider read /\xc3\xa9" },
     { "read.allow: /; read.deny: /a*b; read.deny: /b*", "read.allow: /; read.deny: /[ab]*",
@@ -104,6 +106,10 @@ static const struct compare_case {
     { "network: filtered; network.private: 10.1.0.0/16:443",
             "network: filtered; network.private: 10.0.0.0/8:443", ABX_RELATION_WIDER,
             "wider connect 10.0.0.0:443" },
+    /* One name gains by it and another loses. */
+    { "network: filtered; network.allow: 10.0.0.0/8; network.ask: a.b; network.allow: c.b",
+            "network: filtered; network.allow: a.b; network.allow: c.b; network.ask: 93.0.0.0/8",
+            ABX_RELATION_NEITHER, "narrower connect 93.0.0.0:80 of c.b" },
     /* What no name leads to makes no difference. */
     { "network: filtered", "network: filtered; network.deny: 93.0.0.0/8", ABX_RELATION_EQUAL,
             NULL },
