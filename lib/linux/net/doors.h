@@ -14,7 +14,7 @@ struct doors *doors_new(struct boundary *boundary, struct fail *fail);
 /* Loop thread. */
 abx_status doors_watch(struct doors *doors, struct fail *fail);
 void doors_free(struct doors *doors);
-/* Takes a listener made at set-up: a port of the host's loopback.  False: no memory. */
+/* Takes a listener made at set-up: a port of the host's loopback.  False: errno. */
 bool doors_add(struct doors *doors, int fd, uint16_t port);
 /* Makes sure that a listener stands where a connection to this address arrives, and says in
  * *ret_target where to connect to: 0; -EAGAIN: init must be asked, by a worker; or another -errno.

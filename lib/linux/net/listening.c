@@ -88,7 +88,7 @@ listening_add(struct listening *listening, int fd, uint32_t key)
     }
     pthread_mutex_unlock(&listening->lock);
     if (place == NULL) {
-        close_fd(fd);
+        close_fd(fd); /* keeps errno */
     }
     return place != NULL;
 }

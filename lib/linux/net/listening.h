@@ -14,7 +14,7 @@ typedef void (*listening_fn)(void *data, uint32_t key, int fd);
 struct listening *listening_new(struct loop *loop, listening_fn fn, void *data); /* NULL: errno */
 bool listening_watch(struct listening *listening); /* loop thread; false: errno */
 void listening_free(struct listening *listening); /* loop thread; closes all */
-/* Takes the listener, also when it fails; any thread.  False: no memory. */
+/* Takes the listener, also when it fails; any thread.  False: errno. */
 bool listening_add(struct listening *listening, int fd, uint32_t key);
 /* Closes it; what had arrived there is given out first, on this thread. */
 void listening_remove(struct listening *listening, int fd);

@@ -59,7 +59,10 @@ take_listener(struct boundary *boundary, int fd, uint16_t port, struct fail *fai
         close_fd(fd);
         return fail_set(fail, ABX_ERR_INTERNAL, 0, "network:socket", "a listener of nobody");
     }
-    return doors_add(boundary->doors, fd, port) ? ABX_OK : fail_nomem(fail);
+    return doors_add(boundary->doors, fd, port)
+                   ? ABX_OK
+                   : fail_set(fail, ABX_ERR_SETUP, errno, "network:socket",
+                             "a listener of the box cannot be watched");
 }
 
 abx_status
