@@ -95,8 +95,8 @@ count_children(void)
     return count;
 }
 
-static struct abxtest_traces
-look_for_traces(void)
+struct abxtest_traces
+abxtest_look(void)
 {
     return (struct abxtest_traces){
         .descriptors = count_entries("/proc/self/fd"),
@@ -120,7 +120,7 @@ abxtest_start(struct abxtest *test, const char *json)
     abx_policy_builder *builder = NULL;
     abx_error *error = NULL;
 
-    *test = (struct abxtest){ .before = look_for_traces() };
+    *test = (struct abxtest){ .before = abxtest_look() };
     strcpy(test->workspace, "/tmp/abxtest-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(test->workspace));
     if (abx_context_new(NULL, &test->context, &error) < 0 ||
@@ -165,7 +165,7 @@ abxtest_close(struct abxtest *test)
     abx_policy_unref(test->policy);
     abx_context_unref(test->context);
     ck_assert_int_eq(nftw(test->workspace, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
-    after = look_for_traces();
+    after = abxtest_look();
     /* pthread_join returns before the kernel has taken the thread out of the list. */
     for (int i = 0; i < 10000 && after.threads != test->before.threads; i++) {
         sched_yield();

@@ -12,6 +12,7 @@
 struct abxtest_traces {
     size_t descriptors, threads, children, mounts;
 };
+struct abxtest_traces abxtest_look(void);
 
 struct abxtest {
     abx_context *context;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* glibc's own names for what is replaced here. */
 void *__libc_malloc(size_t size);
@@ -110,6 +111,31 @@ realloc(void *pointer, size_t size)
 
     alive += pointer == NULL && result != NULL;
     return result;
+}
+
+BARE static char *
+copy(const char *text, size_t length, const void *caller)
+{
+    char *result = fails(caller) ? NULL : counted(REAL(malloc)(length + 1));
+
+    if (result != NULL) {
+        memcpy(result, text, length);
+        result[length] = '\0';
+    }
+    return result;
+}
+
+/* A sanitizer's own would allocate behind our back, and libc's would be the caller. */
+BARE char *
+strndup(const char *text, size_t most)
+{
+    return copy(text, strnlen(text, most), __builtin_return_address(0));
+}
+
+BARE char *
+strdup(const char *text)
+{
+    return copy(text, strlen(text), __builtin_return_address(0));
 }
 
 BARE void

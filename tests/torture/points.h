@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where something can fail: each allocation and each system call of the library, told apart by who
- * makes it, how deep, and how often.  One point fails in a run; all have failed when a run has no
- * new one. */
+ * Where something can fail: each allocation and each system call of the library, counted as they
+ * come, in whatever thread.  One of them fails, or all from one on. */
 #ifndef ABX_TESTS_POINTS_H
 #define ABX_TESTS_POINTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-enum points_kind { POINTS_NONE, POINTS_MEMORY, POINTS_CALLS };
+enum points_kind {
+    POINTS_NONE,
+    POINTS_MEMORY,
+    POINTS_CALLS,
+    POINTS_DESCRIPTORS, /* those calls that make one */
+    POINTS_INIT /* system calls of the program in the box: counted there (failing_init.c) */
+};
 
-/* Points of this kind fail from now on, one until the next points_begin. */
-void points_begin(enum points_kind kind);
-void points_end(void);
-bool points_have_failed(void); /* since points_begin */
-size_t points_count(void); /* that have failed ever */
+/* The n-th point of this kind from now on fails, from 1; with `lasting` all later ones too. */
+void points_arm(enum points_kind kind, size_t n, bool lasting);
+/* From here on nothing fails; whether something did. */
+bool points_disarm(void);
+size_t points_count(void); /* since points_arm */
+/* The errno of the first that failed since points_arm; 0: nothing did. */
+int points_error(void);
 void points_show(void); /* the stack of the one that failed, on stderr */
 
-/* Asked at each point; true: fail here. */
-bool point_fails(enum points_kind kind, const void *caller, uintptr_t detail);
+/* From now on nothing of this thread is a point, or is again. */
+void points_pass(bool on);
+/* Asked at each point; true: fail here, with errno. */
+bool point_fails(enum points_kind kind, int error);
 
 #endif

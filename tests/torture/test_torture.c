@@ -1,428 +1,409 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A real box from the policy's text to its end, again and again, and each time something else
- * fails, until a run has nothing new that could: the right status comes back with its error, what
- * would be returned is untouched, nothing that the policy denies works, and nothing is left. */
-#include <agentbox/agentbox.h>
-
+ * A box from the policy's text to its end while the n-th allocation fails, or the n-th system call,
+ * for n = 1, 2, 3 and so on, until nothing fails any more.  Each n has a process of its own, which
+ * then lives once more in the same context, perfectly, and shows that nothing is left. */
+#include "abxtest.h"
 #include "failing_malloc.h"
+#include "life.h"
+#include "outside.h"
 #include "points.h"
 #include "unit/main.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define DESCRIPTORS 256
-#define HANG_S 10 /* with a machine that is busy */
-#define UNTOUCHED(type) ((type)(uintptr_t)&untouched)
+#define AT_ONCE 4
+#define POINTS_MOST 150 /* of one kind and policy, where nothing else is said */
+#define HANG_S 30 /* with a machine that is busy */
+#define BAD_MOST 20 /* before it is enough */
 
-static const char policy_json[] =
-        "{\"version\":1,\"name\":\"torture\",\"filesystem\":{"
-        "\"read\":{\"allow\":[\"/\"],\"deny\":[\"${workspace}/secret\"]},"
-        "\"write\":{\"allow\":[\"${workspace}\"],"
-        "\"deny\":[\"${workspace}/lock\",\"${workspace}/kept\"],\"ask\":[\"${workspace}/ask\"]}},"
-        "\"environment\":{\"set\":{\"CI\":\"1\"}},\"limits\":{\"output\":65536},"
-        "\"approvals\":{\"timeout_ms\":2000}}";
+static const struct life_policy policies[] = {
+    { .name = "free",
+            .json = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+                    "\"write\":{\"allow\":[\"${workspace}\"]},"
+                    "\"protect\":{\"defaults\":false,\"git\":\"off\"}}}",
+            .mode = "free",
+            .denials = 3 },
+    { .name = "rich",
+            .json = "{\"version\":1,\"name\":\"rich\",\"filesystem\":{"
+                    "\"read\":{\"allow\":[\"/\"],\"deny\":[\"${workspace}/secret\"],"
+                    "\"ask\":[\"${workspace}/asked\"]},"
+                    "\"write\":{\"allow\":[\"${workspace}\"],"
+                    "\"deny\":[\"${workspace}/lock\",\"${workspace}/kept\"],"
+                    "\"ask\":[\"${workspace}/ask\"]},"
+                    "\"exec\":{\"deny\":[\"/usr/bin/sudo\"]},"
+                    "\"inputs\":[{\"from\":\"/etc/passwd\",\"as\":\"names\"}],"
+                    "\"decoys\":[\"${workspace}/decoy\"]},"
+                    "\"environment\":{\"set\":{\"CI\":\"1\"}},"
+                    "\"limits\":{\"output\":65536,\"processes\":64,\"memory\":1000000000},"
+                    "\"approvals\":{\"timeout_ms\":2000}}",
+            .mode = "all",
+            .denials = 6 },
+    { .name = "patterns",
+            .json = "{\"version\":1,\"filesystem\":{"
+                    "\"read\":{\"allow\":[\"/\"],\"deny\":[\"**/secret\"]},"
+                    "\"write\":{\"allow\":[\"${workspace}\"],\"deny\":[\"**/lock\",\"**/kept\"],"
+                    "\"ask\":[\"**/ask\"]}},\"approvals\":{\"timeout_ms\":2000}}",
+            .mode = "all",
+            .denials = 6 },
+    { .name = "filtered",
+            .json = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+                    "\"write\":{\"allow\":[\"${workspace}\"]},"
+                    "\"protect\":{\"defaults\":false,\"git\":\"off\"}},"
+                    "\"network\":{\"mode\":\"filtered\",\"allow\":[\"localhost:PORT\"],"
+                    "\"host_loopback\":[PORT]},\"credentials\":[{\"name\":\"hr\",\"env\":\"TOK\","
+                    "\"hosts\":[\"localhost:PORT\"],\"as\":\"bearer\",\"clear_text\":true}],"
+                    "\"approvals\":{\"timeout_ms\":2000}}",
+            .mode = "net",
+            .denials = 3,
+            .has_network = true },
+};
+#define N_POLICIES (int)(sizeof policies / sizeof policies[0])
 
-static char top[] = "/tmp/abx-torture-XXXXXX";
-static char workspace[sizeof top + 8];
-static const char untouched;
+/* What the processes of the points share. */
+static uint16_t port; /* of the server outside */
+static struct shared {
+    bool is_known; /* what follows, from a process in which nothing failed */
+    long alive;
+    size_t n_points;
+    char receipt[sizeof((struct life *)NULL)->receipt];
+} * shared;
 
-/* What a run has shown. */
-static struct run {
-    bool was_told; /* some function returned a failure */
-    abx_exit exit;
-} run;
+enum outcome { OUTCOME_FAILED = 0, OUTCOME_BAD = 1, OUTCOME_DONE = 2 /* nothing failed */ };
 
-/* Check's macros allocate, which may fail now. */
-#define EXPECT(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            give_up(#condition, __LINE__);                                                         \
-        }                                                                                          \
-    } while (0)
-
+/* Somebody waits for ever, or falls. */
 static void
-give_up(const char *what, int line)
+falls(int signal)
 {
-    points_end();
-    fprintf(stderr, "line %d: %s; what failed was at\n", line, what);
-    points_show();
-    ck_abort_msg("line %d: %s", line, what);
-}
-
-/* Somebody waits for ever. */
-static void
-hangs(int signal)
-{
-    static const char text[] = "it hangs; what failed was at\n";
+    static const char text[] = "it hangs or falls; what failed was at\n";
 
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     points_show();
-    _exit(1);
+    _exit(OUTCOME_BAD);
 }
 
-/* ---- traces ---- */
-struct traces {
-    int descriptors;
-    long memory;
-};
+/* LeakSanitizer's, where there is one. */
+int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_options(void);
 
-static int
-count_descriptors(void)
+const char *
+__lsan_default_options(void)
 {
-    int count = 0;
-
-    for (int fd = 0; fd < DESCRIPTORS; fd++) {
-        count += fcntl(fd, F_GETFD) >= 0;
-    }
-    return count;
+    return "print_suppressions=0";
 }
 
-static size_t
-count_threads(void)
+const char *
+__lsan_default_suppressions(void)
 {
-    struct stat status;
-
-    return stat("/proc/self/task", &status) < 0 ? 0 : status.st_nlink - 2;
+    return "leak:dl_open_worker_begin\n"; /* the loader's own, made by our malloc */
 }
 
-static bool
-has_children(void)
-{
-    siginfo_t info = { 0 };
-
-    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
-}
-
-/* A worker says that it ends before it has ended. */
+/* A sanitizer knows what is lost; without it what is alive is counted: libraries keep what a
+ * process in which nothing failed has kept too. */
 static void
-wait_for_threads(void)
+expect_no_leak(void)
+{
+    const long alive = malloc_alive();
+
+    if (__lsan_do_recoverable_leak_check != NULL) {
+        EXPECT(__lsan_do_recoverable_leak_check() == 0);
+        return;
+    }
+    if (!shared->is_known) {
+        shared->alive = alive;
+    }
+    if (alive != shared->alive) {
+        fprintf(stderr, "%ld allocations are left\n", alive - shared->alive);
+    }
+    EXPECT(alive == shared->alive);
+}
+
+static void
+expect_nothing_left(const struct abxtest_traces *before)
 {
     const struct timespec moment = { .tv_nsec = 1000000 };
+    struct abxtest_traces after = abxtest_look();
 
-    for (int i = 0; count_threads() > 1 && i < 2000; i++) {
+    /* A thread says that it ends before it has ended. */
+    for (int i = 0; after.threads > before->threads && i < 2000; i++) {
         nanosleep(&moment, NULL);
+        after = abxtest_look();
     }
-}
-
-static struct traces
-look(void)
-{
-    wait_for_threads();
-    return (struct traces){ .descriptors = count_descriptors(), .memory = malloc_alive() };
-}
-
-static bool
-exists(const char *name)
-{
-    char path[sizeof workspace + 32];
-
-    snprintf(path, sizeof path, "%s/%s", workspace, name);
-    return access(path, F_OK) == 0;
+    EXPECT(after.descriptors == before->descriptors);
+    EXPECT(after.threads == before->threads);
+    EXPECT(after.children == before->children);
+    EXPECT(!life_is_mounted());
+    expect_no_leak();
 }
 
 static void
-make(const char *name)
+expect_perfect(const struct life *life)
 {
-    char path[sizeof workspace + 32];
-    int fd;
-
-    snprintf(path, sizeof path, "%s/%s", workspace, name);
-    fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-    ck_assert_int_ge(fd, 0);
-    close(fd);
+    if (life->flaw != 0) {
+        fprintf(stderr, "at life.c:%d\n", life->flaw);
+    }
+    EXPECT(life->flaw == 0);
 }
 
+/* In a process of its own. */
+static enum outcome
+live_at(const struct life_policy *policy, enum points_kind kind, size_t n, bool lasting)
+{
+    struct life life = { .policy_text = policy, .port = port, .is_lasting = lasting };
+    struct failing_init *init = NULL;
+    struct abxtest_traces before;
+    bool failed;
+
+    signal(SIGALRM, falls);
+    signal(SIGSEGV, falls);
+    signal(SIGABRT, falls);
+    alarm(HANG_S);
+    life_make_workspace();
+    before = abxtest_look();
+    if (kind == POINTS_INIT) {
+        life.init_path = life_make_init(&init);
+        init->fail_at = (long)n;
+    }
+    points_arm(kind, n, lasting);
+    life_live(&life);
+    failed = points_disarm();
+    if (!shared->is_known) {
+        shared->n_points = init != NULL ? (size_t)init->calls : points_count();
+    }
+    if (init != NULL) {
+        failed = n > 0 && init->calls >= init->fail_at;
+        init->fail_at = 0;
+    }
+    if (!failed) {
+        expect_perfect(&life);
+    }
+    if (!shared->is_known) {
+        strcpy(shared->receipt, life.receipt);
+    }
+    /* What init may do without is told there. */
+    EXPECT(life.receipt[0] == '\0' || init != NULL || strcmp(life.receipt, shared->receipt) == 0);
+    life_live(&life);
+    expect_perfect(&life);
+    EXPECT(strcmp(life.receipt, shared->receipt) == 0);
+    life_end(&life);
+    expect_nothing_left(&before);
+    life_remove_workspace();
+    shared->is_known = true;
+    return failed ? OUTCOME_FAILED : OUTCOME_DONE;
+}
+
+static pid_t
+start(const struct life_policy *policy, enum points_kind kind, size_t n, bool lasting)
+{
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        _exit(live_at(policy, kind, n, lasting));
+    }
+    return pid;
+}
+
+static enum outcome
+end(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0) {
+        ck_assert_int_eq(errno, EINTR);
+    }
+    return WIFEXITED(status) ? (enum outcome)WEXITSTATUS(status) : OUTCOME_BAD;
+}
+
+/* A number from the environment; 0: it is not there. */
+static size_t
+number_of(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text == NULL ? 0 : (size_t)strtoul(text, NULL, 10);
+}
+
+/* Of so many points one is taken, so that there are as many as wanted or fewer. */
+static size_t
+stride(size_t n_points)
+{
+    size_t most = number_of("AGENTBOX_TORTURE_POINTS");
+
+    most = most == 0 ? POINTS_MOST : most;
+    return n_points <= most ? 1 : (n_points + most - 1) / most;
+}
+
+/* Some at once; which point does not exist is found out when nothing fails. */
 static void
-drop(const char *name)
+fail_everywhere(const struct life_policy *policy, enum points_kind kind, bool lasting)
 {
-    char path[sizeof workspace + 32];
+    struct {
+        pid_t pid;
+        size_t n;
+    } running[AT_ONCE] = { { 0 } };
+    const char *only = getenv("AGENTBOX_TORTURE_POLICY");
+    size_t n_bad = 0, n_tried = 0, n = 1, step;
+    bool done = false;
 
-    snprintf(path, sizeof path, "%s/%s", workspace, name);
-    unlink(path);
+    if (only != NULL && strcmp(only, policy->name) != 0) {
+        return;
+    }
+    shared->is_known = false;
+    ck_assert_int_eq(end(start(policy, kind, 0, false)), OUTCOME_DONE);
+    ck_assert_uint_gt(shared->n_points, 40);
+    step = stride(shared->n_points);
+    n += number_of("AGENTBOX_TORTURE_SKIP");
+    for (size_t slot = 0; !done || running[slot].pid != 0; slot = (slot + 1) % AT_ONCE) {
+        enum outcome outcome = OUTCOME_FAILED;
+
+        if (running[slot].pid != 0) {
+            outcome = end(running[slot].pid);
+            running[slot].pid = 0;
+            n_tried++;
+        }
+        if (outcome == OUTCOME_BAD) {
+            fprintf(stderr, "%s: point %zu of kind %d%s\n", policy->name, running[slot].n, kind,
+                    lasting ? ", and all later ones" : "");
+            n_bad++;
+        }
+        done = done || outcome == OUTCOME_DONE || n_bad >= BAD_MOST;
+        if (!done) {
+            running[slot].n = n;
+            running[slot].pid = start(policy, kind, n, lasting);
+            n += step;
+        }
+    }
+    fprintf(stderr, "%s: kind %d%s: %zu points, each %zu.: %zu\n", policy->name, kind,
+            lasting ? " lasting" : "", shared->n_points, step, n_tried);
+    ck_assert_uint_eq(n_bad, 0);
 }
 
-/* ---- one run ---- */
+/* ---- libraries that do not bear it ---- */
 
-/* A failure has one of these statuses and an error that says the same. */
-static void
-expect_failure(abx_status r, abx_error *error, const char *what)
+/* Where they are: GMP ends the process, GnuTLS and libtasn1 leak, tell another reason, or fall. */
+static struct frail {
+    uintptr_t start, end;
+} frail[8];
+static size_t n_frail;
+
+static int
+note_frail(struct dl_phdr_info *info, size_t size, void *data)
 {
-    static const abx_status right[] = { ABX_ERR_NOMEM, ABX_ERR_SETUP, ABX_ERR_IO, ABX_ERR_EXEC,
-        ABX_ERR_STATE, ABX_ERR_UNSUPPORTED, ABX_ERR_POLICY };
-    bool is_right = false;
+    static const char *const names[] = { "/libgmp.", "/libhogweed.", "/libnettle.", "/libgnutls.",
+        "/libtasn1.", "/libp11-kit." };
 
-    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
-        is_right = is_right || r == right[i];
-    }
-    if (!is_right || error == NULL || abx_error_get_status(error) != r) {
-        fprintf(stderr, "%s: %s: %s\n", what, abx_status_name(r), abx_error_get_message(error));
-    }
-    EXPECT(is_right);
-    EXPECT(error != NULL);
-    EXPECT(abx_error_get_status(error) == r);
-    EXPECT(points_have_failed());
-    run.was_told = true;
-    abx_error_unref(error);
-}
-
-static abx_policy *
-make_policy(void)
-{
-    abx_policy_builder *builder = UNTOUCHED(abx_policy_builder *);
-    abx_policy *policy = UNTOUCHED(abx_policy *);
-    abx_error *error = NULL;
-    abx_status r = abx_policy_builder_new(NULL, &builder, &error);
-
-    if (r < 0) {
-        EXPECT(builder == UNTOUCHED(abx_policy_builder *));
-        expect_failure(r, error, "builder");
-        return NULL;
-    }
-    abx_policy_builder_variable(builder, "workspace", workspace);
-    abx_policy_builder_variable(builder, "home", "/nonexistent-home");
-    abx_policy_builder_merge_json(builder, policy_json, strlen(policy_json));
-    r = abx_policy_builder_build(builder, &policy, &error);
-    abx_policy_builder_unref(builder);
-    if (r < 0) {
-        EXPECT(policy == UNTOUCHED(abx_policy *));
-        expect_failure(r, error, "build");
-        return NULL;
-    }
-    return policy;
-}
-
-static void
-say_yes(abx_context *context, abx_event *event)
-{
-    const abx_answer answer = {
-        .size = sizeof answer,
-        .verdict = ABX_VERDICT_ALLOW,
-        .scope = ABX_SCOPE_COMMAND,
-    };
-    const uint64_t ticket = (uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET);
-    abx_error *error = NULL;
-
-    if (abx_context_answer(context, ticket, &answer, &error) < 0) {
-        EXPECT(error != NULL);
-    }
-    abx_error_unref(error);
-}
-
-static void
-take_events(abx_context *context)
-{
-    abx_event *event = NULL;
-    abx_status r;
-
-    while ((r = abx_context_next_event(context, &event)) != ABX_NONE) {
-        char *json = NULL;
-
-        if (r < 0) {
-            EXPECT(r == ABX_ERR_NOMEM);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strstr(info->dlpi_name, names[i]) == NULL) {
             continue;
         }
-        if (abx_event_get_type(event) == ABX_EVENT_APPROVAL) {
-            say_yes(context, event);
+        for (int k = 0; k < info->dlpi_phnum; k++) {
+            const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[k].p_vaddr;
+
+            if (info->dlpi_phdr[k].p_type == PT_LOAD && (info->dlpi_phdr[k].p_flags & PF_X) != 0) {
+                frail[n_frail++] = (struct frail){ start, start + info->dlpi_phdr[k].p_memsz };
+            }
         }
-        if (abx_event_to_json(event, &json, NULL) == ABX_OK) {
-            abx_free(json);
-        }
-        abx_event_unref(event);
     }
+    return n_frail == sizeof frail / sizeof frail[0];
 }
 
-/* Until it ends; a command that hangs is a fault of whoever failed to answer it. */
-static void
-wait_for(abx_context *context, abx_process *process)
-{
-    const time_t start = time(NULL);
-    abx_status r;
-
-    while ((r = abx_process_wait(process, 5, &run.exit)) == ABX_NONE) {
-        take_events(context);
-        EXPECT(time(NULL) - start < HANG_S);
-    }
-    EXPECT(r == ABX_OK);
-}
-
-static void
-use_command(abx_context *context, abx_box *box)
-{
-    static const char *const argv[] = { TEMPT, NULL };
-    const abx_spawn_options options = {
-        .size = sizeof options,
-        .stdio = { ABX_STDIO_NULL, ABX_STDIO_CAPTURE, ABX_STDIO_PIPE },
-        .timeout_ms = 60000,
-        .label = "call",
-    };
-    abx_process *process = UNTOUCHED(abx_process *);
-    abx_error *error = NULL;
-    char *text = NULL;
-    abx_status r = abx_box_spawn(box, argv, &options, &process, &error);
-
-    if (r < 0) {
-        EXPECT(process == UNTOUCHED(abx_process *));
-        expect_failure(r, error, "spawn");
-        EXPECT(!exists("ran"));
-        return;
-    }
-    wait_for(context, process);
-    if (abx_process_explain(process, "json", &text, NULL) == ABX_OK) {
-        abx_free(text);
-    }
-    if (run.exit.reason == ABX_EXIT_CODE) {
-        EXPECT(run.exit.code == 0);
-        EXPECT(run.exit.denials >= 4);
-    } else {
-        EXPECT(points_have_failed());
-        EXPECT(run.exit.code == SIGKILL || run.exit.code == SIGSYS);
-    }
-    abx_process_unref(process);
-}
-
-static void
-use_box(abx_context *context, abx_policy *policy)
-{
-    abx_box *box = UNTOUCHED(abx_box *);
-    abx_error *error = NULL;
-    char *json = NULL;
-    abx_status r = abx_box_open(context, policy, NULL, &box, &error);
-
-    if (r < 0) {
-        EXPECT(box == UNTOUCHED(abx_box *));
-        expect_failure(r, error, "open");
-        return;
-    }
-    use_command(context, box);
-    r = abx_box_receipt(box, &json, NULL);
-    EXPECT(r == ABX_OK || r == ABX_ERR_NOMEM);
-    abx_free(json);
-    abx_box_unref(box);
-    take_events(context);
-}
-
-static void
-live(void)
-{
-    abx_policy *policy = make_policy();
-    abx_context *context = UNTOUCHED(abx_context *);
-    abx_error *error = NULL;
-    abx_status r;
-
-    run = (struct run){ .exit = { .size = sizeof run.exit } };
-    if (policy == NULL) {
-        return;
-    }
-    r = abx_context_new(NULL, &context, &error);
-    if (r < 0) {
-        EXPECT(context == UNTOUCHED(abx_context *));
-        expect_failure(r, error, "context");
-    } else {
-        use_box(context, policy);
-        abx_context_unref(context);
-    }
-    abx_policy_unref(policy);
-}
-
-/* ---- the tests ---- */
 static bool
-decide_memory(const void *caller)
+is_frail(const void *caller)
 {
-    return point_fails(POINTS_MEMORY, caller, 0);
-}
-
-static void
-run_once(enum points_kind kind)
-{
-    const struct traces before = look();
-    struct traces after;
-
-    points_begin(kind);
-    alarm(2 * HANG_S);
-    live();
-    alarm(0);
-    points_end();
-    after = look();
-    if (after.descriptors != before.descriptors || after.memory != before.memory) {
-        fprintf(stderr, "%d descriptors, %ld allocations more than before\n",
-                after.descriptors - before.descriptors, after.memory - before.memory);
+    for (size_t i = 0; i < n_frail; i++) {
+        if ((uintptr_t)caller >= frail[i].start && (uintptr_t)caller < frail[i].end) {
+            return true;
+        }
     }
-    EXPECT(after.descriptors == before.descriptors);
-    EXPECT(after.memory == before.memory);
-    EXPECT(count_threads() == 1);
-    EXPECT(!has_children());
-    EXPECT(!exists("lock") && !exists("../outside") && !exists("moved") && exists("kept"));
-    drop("ran");
-    drop("ask");
+    return false;
 }
 
-static void
-fail_everywhere(enum points_kind kind)
+static bool
+memory_fails(const void *caller)
 {
-    signal(SIGALRM, hangs);
-    points_begin(POINTS_NONE);
-    live(); /* what libraries keep is there now, and the host is known */
-    live();
-    drop("ran");
-    drop("ask");
-    do {
-        run_once(kind);
-    } while (points_have_failed());
-    ck_assert_uint_gt(points_count(), 100);
-    fprintf(stderr, "%zu points\n", points_count());
+    return !is_frail(caller) && point_fails(POINTS_MEMORY, ENOMEM);
 }
 
-START_TEST(memory_may_run_out_anywhere)
+START_TEST(an_allocation_may_fail)
 {
-    malloc_fail_if(decide_memory);
-    fail_everywhere(POINTS_MEMORY);
+    malloc_fail_if(memory_fails);
+    fail_everywhere(&policies[_i], POINTS_MEMORY, false);
 }
 END_TEST
 
-START_TEST(any_system_call_may_fail)
+START_TEST(memory_may_run_out)
 {
-    fail_everywhere(POINTS_CALLS);
+    malloc_fail_if(memory_fails);
+    fail_everywhere(&policies[_i], POINTS_MEMORY, true);
+}
+END_TEST
+
+START_TEST(a_system_call_may_fail)
+{
+    fail_everywhere(&policies[_i], POINTS_CALLS, false);
+}
+END_TEST
+
+START_TEST(descriptors_may_run_out)
+{
+    fail_everywhere(&policies[_i], POINTS_DESCRIPTORS, true);
+}
+END_TEST
+
+START_TEST(a_system_call_in_the_box_may_fail)
+{
+    fail_everywhere(&policies[_i], POINTS_INIT, false);
 }
 END_TEST
 
 static void
 set_up(void)
 {
-    ck_assert_ptr_nonnull(mkdtemp(top));
-    snprintf(workspace, sizeof workspace, "%s/w", top);
-    ck_assert_int_eq(mkdir(workspace, 0700), 0);
-    make("secret");
-    make("kept");
+    tzset(); /* libc keeps what it reads, or that it could not */
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    port = outside_start();
+    dl_iterate_phdr(note_frail, NULL);
 }
 
 static void
 tear_down(void)
 {
-    drop("secret");
-    drop("kept");
-    rmdir(workspace);
-    rmdir(top);
+    outside_stop();
+    munmap(shared, sizeof *shared);
+}
+
+/* Each is a case of its own, for CK_RUN_CASE. */
+static void
+add(Suite *suite, const char *name, const TTest *test)
+{
+    TCase *tcase = tcase_create(name);
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_set_timeout(tcase, 3600);
+    tcase_add_loop_test(tcase, test, 0, N_POLICIES);
+    suite_add_tcase(suite, tcase);
 }
 
 static Suite *
 make_suite(void)
 {
     Suite *suite = suite_create("torture");
-    TCase *tcase = tcase_create("torture");
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 300);
-    tcase_add_test(tcase, memory_may_run_out_anywhere);
-    tcase_add_test(tcase, any_system_call_may_fail);
-    suite_add_tcase(suite, tcase);
+    add(suite, "allocation", an_allocation_may_fail);
+    add(suite, "memory", memory_may_run_out);
+    add(suite, "call", a_system_call_may_fail);
+    add(suite, "descriptors", descriptors_may_run_out);
+    add(suite, "init", a_system_call_in_the_box_may_fail);
     return suite;
 }
 
