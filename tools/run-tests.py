@@ -164,6 +164,8 @@ def clients():
         result, output = run([sys.executable, str(ROOT / "tests/clients/run.py"), "--tool", str(tool()), "--user", who, "--made", str(made / "made")], 1800)
         count(f"clients ({who})", result, output)
     shutil.rmtree(made, ignore_errors=True)
+    result, output = run([sys.executable, str(ROOT / "tools/transcript.py"), str(tool()), "--check"], 300)
+    count("transcript", result, output)
 
 
 def install():
