@@ -99,7 +99,7 @@ guard_path(struct call *call, const char *path)
 }
 
 bool
-git_guard_moved(struct call *call, const char *directory)
+git_guard_moved(struct call *call, int parent, const char *directory)
 {
     struct vec paths = VEC(char *);
     bool ok = host_real.find_git(NULL, directory, FIND_MAX, &paths) == 0;
@@ -108,7 +108,7 @@ git_guard_moved(struct call *call, const char *directory)
         const char *path = *vec_at(&paths, char *, i);
 
         ok = guard_path(call, path) == 0;
-        git_remember(call, path);
+        git_remember(call, parent, path);
     }
     free_paths(&paths);
     return ok;

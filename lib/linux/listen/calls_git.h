@@ -18,11 +18,12 @@ int git_name_is_guarded(struct call *call, struct resolved *resolved);
 int git_guard(struct call *call, int parent, const char *name);
 /* Whether there are, or could be, such names in a directory of the host.  Blocks; workers only. */
 bool git_is_in(const char *directory);
-/* Guards those in a directory that was moved to where the box does not write yet.  False: not all.
- */
-bool git_guard_moved(struct call *call, const char *directory);
-/* Remembers a git directory that the call's command made.  Any thread. */
-void git_remember(struct call *call, const char *path);
+/* Guards those in a directory that was moved to where the box does not write yet; `parent` is in
+ * the box.  False: not all. */
+bool git_guard_moved(struct call *call, int parent, const char *directory);
+/* Remembers a git directory that the call's command made; `parent` is in the box.  Not on a file
+ * system that may block, since the loop's thread looks at it again.  Any thread. */
+void git_remember(struct call *call, int parent, const char *path);
 /* Opens such a file to be made or replaced: it appears when its content is there and was judged. */
 enum call_result git_open_link(
         struct call *call, struct resolved *resolved, const struct open_request *request);

@@ -217,7 +217,7 @@ bind_moved(struct call *call, const struct move *move)
     bool is_open = resolve_is_writable(call, move->to.parent);
 
     if (is_directory(&move->from) && !is_open &&
-            (!move->crosses || git_guard_moved(call, move->to.path))) {
+            (!move->crosses || git_guard_moved(call, move->to.parent, move->to.path))) {
         name_made_directory(call, move->to.path);
     }
     if (move->crosses && is_open && resolved_is_mount(&move->from)) {

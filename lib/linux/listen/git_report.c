@@ -25,12 +25,13 @@
 /* ---- what commands made ---- */
 
 void
-git_remember(struct call *call, const char *path)
+git_remember(struct call *call, int parent, const char *path)
 {
     struct listeners *listeners = call->boundary->listeners;
-    struct made_git made = { .command = call->command, .path = strdup(path) };
+    struct made_git made = { .command = call->command };
     struct made_git *place = NULL;
 
+    made.path = resolve_may_block(call, parent) ? NULL : strdup(path);
     if (made.path == NULL) {
         return;
     }

@@ -69,6 +69,15 @@ is_slow(const struct call *call, const struct statx *stat)
     return slow->all;
 }
 
+bool
+resolve_may_block(const struct call *call, int fd)
+{
+    struct statx stat;
+
+    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STAT_MASK, &stat) != 0 ||
+           is_slow(call, &stat);
+}
+
 /* O_PATH of `path` in the box; -EAGAIN if it would block here. */
 static int
 look_up(const struct call *call, const char *path, uint64_t flags)

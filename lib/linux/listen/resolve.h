@@ -80,6 +80,9 @@ int resolve_host_object(struct call *call, struct resolved *resolved);
 int resolve_acting_parent(struct call *call, struct resolved *resolved);
 int resolve_acting_object(struct call *call, struct resolved *resolved);
 
+/* Whether what lies at a descriptor of the box may block for long, or cannot be told. */
+bool resolve_may_block(const struct call *call, int fd);
+
 /* The devices of the box's mounts whose look-ups may block for long or are served by this very
  * thread. */
 struct slow_devices {
