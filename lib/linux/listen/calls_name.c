@@ -205,12 +205,16 @@ fails_by_name(const struct resolved *resolved, const struct name_request *reques
     return resolved->needs_directory && request->deed != DEED_MKDIR ? ENOENT : 0;
 }
 
-/* On the loop's thread nothing is done that may wait for long. */
+/* On the loop's thread nothing is done that may wait for long, as to look where a link leads. */
 static bool
-may_act_here(const struct call *call, const struct resolved *resolved, bool is_decided)
+may_act_here(const struct call *call, const struct resolved *resolved,
+        const struct name_request *request, bool is_decided)
 {
-    return call->on_worker || (!is_decided && listeners_are_quick(call->boundary->listeners) &&
-                                      resolved_is_writable(call, resolved, resolved->parent));
+    const bool looks = request->deed == DEED_SYMLINK && call->boundary->plan->patterns.count > 0;
+
+    return call->on_worker ||
+           (!is_decided && !looks && listeners_are_quick(call->boundary->listeners) &&
+                   resolved_is_writable(call, resolved, resolved->parent));
 }
 
 /* Even where the box may write.  Negative: it cannot be told. */
@@ -277,6 +281,7 @@ calls_name(struct call *call)
     case COURSE_BEHALF:
         break;
     }
-    return may_act_here(call, &resolved, is_decided) ? act_on_behalf(call, &resolved, &request)
-                                                     : CALL_WORKER;
+    return may_act_here(call, &resolved, &request, is_decided)
+                   ? act_on_behalf(call, &resolved, &request)
+                   : CALL_WORKER;
 }
