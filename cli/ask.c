@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -28,15 +30,76 @@ struct question {
 
 struct asker {
     abx_context *context;
-    const char *program; /* NULL: none */
+    const char *how; /* as it was given; its name */
+    const char *program; /* the file; NULL: none */
     int tty; /* -1: none */
     bool shown; /* the first question stands on the terminal */
     size_t n_questions;
     struct question questions[QUESTIONS_MAX];
 };
 
+static bool
+is_program(const char *file)
+{
+    struct stat st;
+
+    if (stat(file, &st) < 0) {
+        return false;
+    }
+    errno = EACCES;
+    return S_ISREG(st.st_mode) && access(file, X_OK) == 0;
+}
+
+/* Looks through PATH, as execvp does; the result is for free().  NULL: errno says why. */
+static char *
+find_in_path(const char *name)
+{
+    const char *path = getenv("PATH") != NULL ? getenv("PATH") : "/usr/bin:/bin";
+    char file[PATH_MAX];
+    int length;
+
+    for (const char *end;; path = end + 1) {
+        end = strchrnul(path, ':');
+        length = end == path
+                         ? snprintf(file, sizeof file, "./%s", name)
+                         : snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, name);
+        if (length < (int)sizeof file && is_program(file)) {
+            return realpath(file, NULL);
+        }
+        if (*end == '\0') {
+            errno = ENOENT;
+            return NULL;
+        }
+    }
+}
+
+char *
+asker_find(const char *how, bool *ret_good)
+{
+    char *file = NULL;
+
+    *ret_good = true;
+    if (how == NULL || strcmp(how, "deny") == 0 || strcmp(how, "tty") == 0) {
+        return NULL;
+    }
+    /* What it is now it stays: a command cannot put another one at its place in PATH. */
+    if (strchr(how, '/') == NULL) {
+        file = find_in_path(how);
+    } else if (is_program(how)) {
+        file = realpath(how, NULL);
+    }
+    if (file == NULL) {
+        *ret_good = false;
+        fprintf(stderr,
+                "agentbox: --ask: the program '%s' cannot be started: %s\n"
+                "agentbox: name deny, tty, or a program that is there and executable\n",
+                how, strerror(errno));
+    }
+    return file;
+}
+
 struct asker *
-asker_new(abx_context *context, const char *how)
+asker_new(abx_context *context, const char *how, const char *program)
 {
     struct asker *asker = calloc(1, sizeof *asker);
 
@@ -45,20 +108,17 @@ asker_new(abx_context *context, const char *how)
         return NULL;
     }
     asker->context = context;
+    asker->how = how;
+    asker->program = program;
     asker->tty = -1;
-    if (how == NULL || strcmp(how, "deny") == 0) {
-        return asker;
-    }
-    if (strcmp(how, "tty") == 0) {
+    if (how != NULL && strcmp(how, "tty") == 0) {
         asker->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NONBLOCK);
         if (asker->tty < 0) {
             fprintf(stderr, "agentbox: --ask tty: no terminal: %s\n", strerror(errno));
             free(asker);
             return NULL;
         }
-        return asker;
     }
-    asker->program = how;
     return asker;
 }
 
@@ -69,7 +129,7 @@ answer(struct asker *asker, abx_event *event, abx_verdict verdict, uint32_t scop
     abx_answer given = { .size = sizeof given,
         .verdict = verdict,
         .scope = scope,
-        .approver = asker->program != NULL ? asker->program : "terminal",
+        .approver = asker->program != NULL ? asker->how : "terminal",
         .message = message };
 
     /* A question that ran out meanwhile is answered already: nothing is lost. */
@@ -102,7 +162,7 @@ static bool
 start_program(struct asker *asker, struct question *question)
 {
     posix_spawn_file_actions_t actions;
-    char *const argv[] = { (char *)(uintptr_t)asker->program, NULL };
+    char *const argv[] = { (char *)(uintptr_t)asker->how, NULL };
     int in[2], out[2], error;
     char *json = NULL;
     size_t length = 0;
@@ -119,19 +179,20 @@ start_program(struct asker *asker, struct question *question)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    error = posix_spawnp(&question->pid, asker->program, &actions, NULL, argv, environ);
+    error = posix_spawn(&question->pid, asker->program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     good = error == 0;
     if (!good) {
         question->pid = 0;
         fprintf(stderr, "agentbox: --ask: '%s' cannot be started, so the answer is no: %s\n",
-                asker->program, strerror(error));
+                asker->how, strerror(error));
     }
     close(in[0]);
     close(out[1]);
     if (good && abx_event_to_json(question->event, &json, &length) >= 0) {
-        /* One event is far smaller than a pipe, so this does not block. */
-        good = write(in[1], json, length) == (ssize_t)length && write(in[1], "\n", 1) == 1;
+        /* One event is far smaller than a pipe, so this does not block.  A program may answer
+         * without reading it, and be gone. */
+        dprintf(in[1], "%.*s\n", (int)length, json);
     }
     abx_free(json);
     close(in[1]);
@@ -174,6 +235,30 @@ show_question(struct asker *asker, abx_event *event)
     asker->shown = true;
 }
 
+/* A denial that says what was wrong with the answer, to the command and to whoever wrote the
+ * program.  The first line was cut off at its end, if it has one. */
+static void
+answer_not_understood(struct asker *asker, struct question *question)
+{
+    char message[256];
+    size_t room = sizeof question->text - 1;
+
+    question->text[question->length < room ? question->length : room] = '\0';
+    if (question->length == 0) {
+        snprintf(message, sizeof message, "the approver '%.80s' ended without an answer",
+                asker->how);
+    } else {
+        snprintf(message, sizeof message,
+                "the approver '%.80s' answered '%.40s', which is not understood: once, command, "
+                "box, deny or deny TEXT, and a line's end, is",
+                asker->how, question->text);
+    }
+    fputs("agentbox: --ask: ", stderr);
+    print_escaped(stderr, message);
+    fputs(": the answer is no\n", stderr);
+    answer(asker, question->event, ABX_VERDICT_DENY, 0, message);
+}
+
 /* "once", "command", "box", "deny" or "deny TEXT", one line. */
 static void
 take_answer(struct asker *asker, struct question *question)
@@ -196,12 +281,16 @@ take_answer(struct asker *asker, struct question *question)
                 return;
             }
         }
+        if (strcmp(question->text, "deny") == 0) {
+            answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
+            return;
+        }
         if (strncmp(question->text, "deny ", 5) == 0) {
             answer(asker, question->event, ABX_VERDICT_DENY, 0, question->text + 5);
             return;
         }
     }
-    answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
+    answer_not_understood(asker, question);
 }
 
 void
@@ -209,14 +298,19 @@ asker_take(struct asker *asker, abx_event *event)
 {
     struct question *question;
 
-    if ((asker->program == NULL && asker->tty < 0) || asker->n_questions == QUESTIONS_MAX) {
-        answer(asker, event, ABX_VERDICT_DENY, 0, NULL);
+    if (asker->program == NULL && asker->tty < 0) {
+        answer(asker, event, ABX_VERDICT_DENY, 0,
+                "nobody was asked, since agentbox was started without --ask tty or --ask PROGRAM");
+        return;
+    }
+    if (asker->n_questions == QUESTIONS_MAX) {
+        answer(asker, event, ABX_VERDICT_DENY, 0, "too many questions are open");
         return;
     }
     question = &asker->questions[asker->n_questions++];
     *question = (struct question){ .event = abx_event_ref(event), .answer = -1 };
     if (asker->program != NULL && !start_program(asker, question)) {
-        answer(asker, event, ABX_VERDICT_DENY, 0, NULL);
+        answer(asker, event, ABX_VERDICT_DENY, 0, "the approver could not be started");
         remove_question(asker, asker->n_questions - 1);
     }
 }

@@ -26,6 +26,7 @@ struct options {
     bool explain;
     const char *events;
     const char *ask; /* "tty", "deny" or a program */
+    const char *approver; /* the program's file, or NULL; run.c finds it */
     char **rest; /* what follows the options, NULL-terminated */
 };
 /* False: an error was printed. */
@@ -40,6 +41,12 @@ bool policy_read(const struct options *options, const char *file, abx_policy **r
 /* Without a policy the current directory is the workspace; false, with a message: it is "/" or the
  * home directory, which nobody means to give away by not saying anything. */
 bool policy_workspace_is_meant(const struct options *options);
+
+/* guard.c: keeps the files that the tool trusts from what runs under the policy: the document (or
+ * NULL) with its text, events and approver from being changed, secrets from being read.  False: an
+ * error was printed. */
+bool guard(abx_policy_builder *builder, const struct options *options, const char *document,
+        const char *text);
 
 /* report.c: errors for people and for the events file. */
 void report_error(abx_error *error);
@@ -57,7 +64,11 @@ void credential_refuse(abx_context *context, abx_event *event);
 /* ask.c: puts questions to a person or a program. */
 struct asker;
 struct pollfd;
-struct asker *asker_new(abx_context *context, const char *how); /* NULL: an error was printed */
+/* The file of the program that `how` names, for free(); NULL: it names none (*ret_good) or an error
+ * was printed. */
+char *asker_find(const char *how, bool *ret_good);
+/* `program` is what asker_find gave, borrowed.  NULL: an error was printed. */
+struct asker *asker_new(abx_context *context, const char *how, const char *program);
 /* Takes a question; the event is referenced as long as needed. */
 void asker_take(struct asker *asker, abx_event *event);
 /* The next thing that is typed is an answer, nothing for the command. */

@@ -104,32 +104,8 @@ policy_workspace_is_meant(const struct options *options)
     return is_meant;
 }
 
-/* The document that governs the run cannot be changed by the run, wherever it lies. */
-static void
-protect_document(abx_policy_builder *builder, const char *file)
-{
-    char *path = realpath(file, NULL);
-    char *pattern = path == NULL ? NULL : malloc(2 * strlen(path) + 1);
-
-    if (pattern != NULL) {
-        size_t length = 0;
-
-        for (const char *p = path; *p != '\0'; p++) {
-            if (strchr("*?[\\", *p) != NULL) {
-                pattern[length++] = '\\';
-            }
-            pattern[length++] = *p;
-        }
-        pattern[length] = '\0';
-        abx_policy_builder_path(builder, pattern, ABX_ACCESS_WRITE, ABX_VERDICT_DENY);
-        abx_policy_builder_explain(
-                builder, "the policy document of this run cannot be changed by it", NULL);
-    }
-    free(pattern);
-    free(path);
-}
-
-/* One document (or profile) as a policy.  `is_for_run`: it is kept from what runs under it. */
+/* One document (or profile) as a policy.  `is_for_run`: what the tool
+ * trusts is kept from what runs under it. */
 static bool
 build(const struct options *options, const char *profile, const char *file, const char *source,
         bool is_for_run, abx_policy **ret_policy, abx_error **ret_error)
@@ -153,11 +129,9 @@ build(const struct options *options, const char *profile, const char *file, cons
         abx_policy_builder_source(builder, source);
         if (text != NULL) {
             abx_policy_builder_merge_json(builder, text, length);
-            if (is_for_run) {
-                protect_document(builder, file);
-            }
         }
-        good = abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
+        good = (!is_for_run || guard(builder, options, file, text)) &&
+               abx_policy_builder_build(builder, ret_policy, ret_error) >= 0;
     }
     abx_policy_builder_unref(builder);
     free(text);

@@ -20,6 +20,7 @@ struct run {
     abx_box *box;
     abx_process *process;
     struct asker *asker;
+    char *approver; /* file of the program that is asked, or NULL */
     FILE *events;
     int wait_handle;
     int terminal; /* master of the command's terminal, or -1 */
@@ -214,7 +215,13 @@ open_box(struct run *run)
 {
     abx_context_options context_options = { .size = sizeof context_options };
     abx_error *error = NULL;
+    bool good;
 
+    run->approver = asker_find(run->options.ask, &good);
+    if (!good) {
+        return false;
+    }
+    run->options.approver = run->approver;
     if (run->options.events != NULL) {
         run->events = fopen(run->options.events, "ae");
         if (run->events == NULL) {
@@ -227,7 +234,7 @@ open_box(struct run *run)
             abx_context_new(&context_options, &run->context, &error) < 0) {
         return refuse(run, error);
     }
-    run->asker = asker_new(run->context, run->options.ask);
+    run->asker = asker_new(run->context, run->options.ask, run->approver);
     if (run->asker == NULL) {
         return false;
     }
@@ -344,6 +351,7 @@ command_run(int argc, char **argv)
     }
     status = run_command(&run);
     asker_free(run.asker);
+    free(run.approver);
     abx_process_unref(run.process);
     abx_box_unref(run.box);
     abx_policy_unref(run.policy);

@@ -25,9 +25,41 @@ CASES = [
     ("a time-out", ["run", "--timeout", "0.2", "--", "sleep", "60"], 124, r"^$", r"^$"),
     ("a profile in the reason", ["run", "--explain", "--", "sh", "-c", "exec 2>&-; : >/etc/x"], 2, r"^$",
      r"write '/etc/x' by .* of 'workspace-write'. Reason: no rule of the policy 'workspace-write'"),
-    ("an approver that is not there", ["run", "--policy", "ask.json", "--ask", "/nonexistent", "--", "sh", "-c",
-                                       "exec 3>&2 2>&-; : >asked || echo no >&3"], 2, r"^$",
-     r"--ask: '/nonexistent' cannot be started, so the answer is no"),
+    ("an approver that is not there", ["run", "--policy", "ask.json", "--ask", "/nonexistent", "--", "true"], 125, r"^$",
+     r"--ask: the program '/nonexistent' cannot be started: No such file"),
+    ("an approver that PATH has not", ["run", "--ask", "nonexistent", "--", "true"], 125, r"^$",
+     r"--ask: the program 'nonexistent' cannot be started: No such file"),
+    ("an approver that is none", ["run", "--ask", "./secret", "--", "true"], 125, r"^$",
+     r"--ask: the program './secret' cannot be started: Permission denied"),
+    ("an approver without an interpreter", ["run", "--policy", "ask.json", "--explain", "--ask", "./broken", "--", "touch", "asked"], 1, r"^$",
+     r"(?s)cannot be started, so the answer is no: Exec format.*the approver could not be started"),
+    ("a word that is no answer", ["run", "--policy", "ask.json", "--explain", "--ask", "./yes", "--", "touch", "asked"], 1, r"^$",
+     r"(?s)answered 'yes', which is not understood: once, command, box, deny.*Reason: the approver './yes' answered 'yes', which is not"),
+    ("no answer", ["run", "--policy", "ask.json", "--explain", "--ask", "true", "--", "touch", "asked"], 1, r"^$",
+     r"Reason: the approver 'true' ended without an answer"),
+    ("an approver of PATH", ["run", "--policy", "ask.json", "--ask", "answers-once", "--", "sh", "-c", ": >asked && rm asked"], 0, r"^$", r"^$"),
+    ("nobody to ask", ["run", "--policy", "ask.json", "--explain", "--", "touch", "asked"], 1, r"^$",
+     r"Reason: nobody was asked, since agentbox was started without --ask"),
+    ("the secret's file", ["run", "--explain", "--policy", "credential.json", "--credential", "hr=file:secret", "--", "cat", "secret"], 1, r"^$",
+     r"Reason: the file has the secret of a credential"),
+    ("the link to the secret's file", ["run", "--explain", "--policy", "credential.json", "--credential", "hr=file:link", "--", "cat", "link", "secret"],
+     1, r"^$", r"read '[^']*/secret'.*Reason: the file has the secret of a credential"),
+    ("a descriptor of the secret's file", ["run", "--explain", "--policy", "credential.json", "--credential", "hr=fd:FD", "--", "cat", "secret"], 1,
+     r"^$", r"Reason: the file has the secret of a credential"),
+    ("a secret in /tmp", ["run", "--policy", "credential.json", "--credential", "hr=file:TMP", "--", "cat", "TMP"], 1, r"^$", r"cat: "),
+    ("a policy that can be read", ["run", "--policy", "ask.json", "--", "cat", "ask.json"], 0, r"version", r"^$"),
+    ("a policy with a password", ["run", "--policy", "proxy.json", "--explain", "--", "cat", "proxy.json"], 1, r"^$",
+     r"Reason: the policy document of this run has the password"),
+    ("the events", ["run", "--events", "kept", "--explain", "--", "sh", "-c",
+                    "{ true >kept; rm -f kept; mv kept k; ln kept l; mv ../w ../v; } 2>/dev/null; cat kept; ls k l 2>/dev/null"], 2, r'^[^\n]*"type":"started"',
+     r"(?s)'[^']*/kept'.*Reason: the events of this run cannot be changed by it"),
+    ("the approver", ["run", "--policy", "ask.json", "--ask", "./yes", "--explain", "--", "sh", "-c",
+                      "{ echo >yes; rm -f yes; mv yes k; } 2>/dev/null; cat yes"], 0, r"echo yes",
+     r"Reason: the program that answers for this run cannot be changed by it"),
+    ("the policy", ["run", "--policy", "ask.json", "--explain", "--", "sh", "-c", "{ echo >ask.json; rm -f ask.json; } 2>/dev/null; cat ask.json"], 0,
+     r"version", r"Reason: the policy document of this run cannot be changed by it"),
+    ("the link to the policy", ["run", "--policy", "ask-link", "--explain", "--", "sh", "-c", "rm -f ask-link 2>/dev/null; cat ask-link"], 0,
+     r"version", r"(?s)'[^']*/ask-link'.*Reason: the policy document of this run cannot be changed by it"),
     ("no port", ["explain", "connect", "example.com:http"], 125, r"^$", r"HOST:PORT"),
     ("an address without a port", ["explain", "connect", "::1"], 0, r'"verdict":"deny"', r"^$"),
     ("a request", ["explain", "--policy", "credential.json", "GET", "https://hr.test/v1"], 0, r'"verdict":"allow"', r"^$"),
@@ -71,12 +103,28 @@ def main():
             json.dump({"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": [
                 {"host": "hr.test", "http": [{"methods": ["GET"], "path": "/v1"}]}]},
                 "credentials": [{"name": "hr", "env": "HR_TOKEN", "hosts": ["hr.test"]}]}, file)
+        with open(os.path.join(workspace, "proxy.json"), "w") as file:
+            json.dump({"version": 1, "extends": "workspace-write",
+                       "network": {"mode": "filtered", "upstream": "http://user:zzreal1234567890@proxy.test:3128"}}, file)
+        programs = os.path.join(folder, "bin")
+        os.mkdir(programs)
+        for name, text in (("w/yes", "#!/bin/sh\necho yes\n"), ("bin/answers-once", "#!/bin/sh\necho once\n"), ("w/broken", "\0\n")):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+            os.chmod(os.path.join(folder, name), 0o755)
+        os.symlink("secret", os.path.join(workspace, "link"))
+        os.symlink("ask.json", os.path.join(workspace, "ask-link"))
         for name, text in (("short", "1234567\n"), ("secret", "zzreal1234567890\n")):
             with open(os.path.join(workspace, name), "w") as file:
                 file.write(text)
+        environment = dict(os.environ, PATH=f"/usr/bin:/bin:{programs}", HOME=folder)
         for what, arguments, status, output, errors in CASES:
-            done = subprocess.run([agentbox] + arguments, cwd=workspace, capture_output=True, text=True, timeout=60,
-                                  stdin=subprocess.DEVNULL, env=dict(os.environ, PATH="/usr/bin:/bin", HOME=folder))
+            with open(os.path.join(workspace, "secret")) as secret, tempfile.NamedTemporaryFile("w", dir="/tmp") as outside:
+                outside.write("zzreal1234567890\n")
+                outside.flush()
+                words = [word.replace("fd:FD", f"fd:{secret.fileno()}").replace("TMP", outside.name) for word in arguments]
+                done = subprocess.run([agentbox] + words, cwd=workspace, capture_output=True, text=True, timeout=60,
+                                      pass_fds=[secret.fileno()], stdin=subprocess.DEVNULL, env=environment)
             good = done.returncode == status and re.search(output, done.stdout) and re.search(errors, done.stderr)
             passed, failed = passed + bool(good), failed + (not good)
             if not good:
