@@ -214,6 +214,7 @@ prepare(struct plan *plan)
         give_up(&fail);
     }
     setup = (struct box_setup){ .plan = plan, .loop = loop_new(), .broker = &broker };
+    setup.mask_loop = setup.loop;
     pthread_create(&thread, NULL, run_loop, setup.loop);
 }
 

@@ -79,6 +79,8 @@ struct trust_files {
 struct box_setup {
     const struct plan *plan; /* borrowed until close */
     struct loop *loop; /* the supervisor's; runs in its own thread already */
+    struct loop *mask_loop; /* runs in another thread: serves what the first may have to wait for
+                               when it reads the memory of a box, and never waits for it */
     const struct broker *broker; /* borrowed until close */
     const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out, and no
                                       port of it is published */

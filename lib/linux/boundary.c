@@ -279,7 +279,7 @@ detach(void *data)
     loop_remove(own->init_source);
     asking_end(boundary); /* workers may wait for init */
     seats_free(boundary);
-    mask_free(boundary->mask); /* and workers for an answer of the mask, which this thread gives */
+    mask_free(boundary->mask); /* and workers for an answer of the mask */
     notify_close(boundary);
     own->slow_fd = network_free(boundary);
 }
@@ -300,6 +300,7 @@ boundary_new(const struct box_setup *setup)
     *boundary = (struct boundary){
         .plan = setup->plan,
         .loop = setup->loop,
+        .mask_loop = setup->mask_loop,
         .broker = setup->broker,
         .gateway = setup->gateway,
         .decoy_seed = setup->decoy_seed,

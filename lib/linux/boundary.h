@@ -18,6 +18,7 @@ struct listeners; /* notify.h: what the listeners of a box share */
 struct boundary {
     const struct plan *plan;
     struct loop *loop;
+    struct loop *mask_loop; /* the mask's; see box_setup */
     const struct broker *broker;
     const struct gateway *gateway; /* NULL: there is no way out */
     int32_t init_pid; /* as the host sees it */

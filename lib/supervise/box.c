@@ -103,6 +103,7 @@ build(abx_box *box, struct fail *fail)
     struct box_setup setup = {
         .plan = &box->plan,
         .loop = box->context->loop,
+        .mask_loop = box->context->mask_loop,
         .broker = &box->broker,
         .trust = &trust,
         .init_path = box->context->init_path,

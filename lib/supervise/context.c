@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns abx_context and the supervisor thread, which starts with the first box and ends with the
- * last reference.  Every box holds a reference, so the thread never drops the last one itself. */
+ * Owns abx_context and its threads, the supervisor's and the mask's, which start with the first box
+ * and end with the last reference.  Every box holds a reference, so neither drops the last one
+ * itself. */
 #include "supervise/context.h"
 
 #include "egress/egress.h"
@@ -51,6 +52,16 @@ context_ref(abx_context *context)
     return context;
 }
 
+static void
+end_thread(struct loop *loop, pthread_t thread)
+{
+    if (loop != NULL) {
+        loop_stop(loop);
+        pthread_join(thread, NULL);
+        loop_free(loop);
+    }
+}
+
 void
 context_unref(abx_context *context)
 {
@@ -59,11 +70,8 @@ context_unref(abx_context *context)
         return;
     }
     egress_free(context->egress);
-    if (context->loop != NULL) {
-        loop_stop(context->loop);
-        pthread_join(context->thread, NULL);
-        loop_free(context->loop);
-    }
+    end_thread(context->loop, context->thread);
+    end_thread(context->mask_loop, context->mask_thread);
     canary_done(context);
     vec_done(&context->boxes);
     queue_done(&context->queue);
@@ -81,9 +89,17 @@ supervise(void *data)
     return NULL;
 }
 
+static void *
+serve_masks(void *data)
+{
+    pthread_setname_np(pthread_self(), "abx-mask");
+    loop_run(data);
+    return NULL;
+}
+
 /* The thread is born with every signal blocked, so no handler of the host ever runs on it. */
 static int
-start_thread(pthread_t *ret_thread, struct loop *loop)
+start_thread(pthread_t *ret_thread, void *(*run)(void *), struct loop *loop)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -96,42 +112,53 @@ start_thread(pthread_t *ret_thread, struct loop *loop)
     pthread_attr_setstacksize(&attributes, SUPERVISOR_STACK);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(ret_thread, &attributes, supervise, loop);
+    error = pthread_create(ret_thread, &attributes, run, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
+/* A loop that runs in a thread of its own. */
+static abx_status
+start_loop(struct loop **ret_loop, pthread_t *ret_thread, void *(*run)(void *), struct fail *fail)
+{
+    struct loop *loop = loop_new();
+    int error;
+
+    if (loop == NULL) {
+        return fail_set(
+                fail, ABX_ERR_SETUP, errno, "start:loop", "the supervisor has no event loop");
+    }
+    error = start_thread(ret_thread, run, loop);
+    if (error != 0) {
+        loop_free(loop);
+        return fail_set(fail, ABX_ERR_SETUP, error, "start:supervisor",
+                "the supervisor thread did not start");
+    }
+    *ret_loop = loop;
+    return ABX_OK;
+}
+
 static abx_status
 start_locked(abx_context *context, struct fail *fail)
 {
-    struct loop *loop;
-    int error;
+    abx_status r = ABX_OK;
 
     if (!context->probed) {
-        error = -context->backend->probe(&context->capabilities);
+        int error = -context->backend->probe(&context->capabilities);
         if (error != 0) {
             return fail_set(fail, ABX_ERR_SETUP, error, "start:probe",
                     "what the host can do cannot be found out now");
         }
         context->probed = true;
     }
-    if (context->loop != NULL) {
-        return ABX_OK;
+    if (context->mask_loop == NULL) {
+        r = start_loop(&context->mask_loop, &context->mask_thread, serve_masks, fail);
     }
-    loop = loop_new();
-    if (loop == NULL) {
-        return fail_set(
-                fail, ABX_ERR_SETUP, errno, "start:loop", "the supervisor has no event loop");
+    if (r == ABX_OK && context->loop == NULL) {
+        r = start_loop(&context->loop, &context->thread, supervise, fail);
     }
-    error = start_thread(&context->thread, loop);
-    if (error != 0) {
-        loop_free(loop);
-        return fail_set(fail, ABX_ERR_SETUP, error, "start:supervisor",
-                "the supervisor thread did not start");
-    }
-    context->loop = loop;
-    return ABX_OK;
+    return r;
 }
 
 abx_status

@@ -25,6 +25,8 @@ struct abx_context {
     struct loop *loop; /* NULL before the first box */
     struct egress *egress; /* NULL before the first box with a way out */
     pthread_t thread;
+    struct loop *mask_loop; /* with `loop`: see box_setup */
+    pthread_t mask_thread;
     pthread_mutex_t lock; /* guards all below */
     struct vec boxes; /* abx_box *, borrowed: a box that closes removes itself */
     struct vec canaries; /* struct known_canary: canary.c's */

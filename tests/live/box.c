@@ -129,7 +129,7 @@ box_open(struct box *box, const char *policy)
 {
     const struct backend *backend = backend_pick();
     const struct box_setup setup = {
-        .plan = &box->plan, .loop = box->loop, .broker = &box->broker
+        .plan = &box->plan, .loop = box->loop, .mask_loop = box->loop, .broker = &box->broker
     };
     struct capabilities capabilities = { 0 };
     abx_policy *parsed = NULL, *resolved = NULL;

@@ -167,6 +167,7 @@ policy_box_open_out(struct policy_box *box, const char *json, const char *worksp
     if (r >= 0) {
         box->loop = loop_new();
         setup.loop = box->loop;
+        setup.mask_loop = box->loop;
         pthread_create(&box->thread, NULL, run_loop, box->loop);
         r = backend_pick()->open(&setup, &box->boundary, &fail);
     }

@@ -255,9 +255,11 @@ END_TEST
 
 START_TEST(a_program_in_the_box_that_cannot_run_fails_the_opening_and_leaves_nothing)
 {
-    const struct box_setup setup = {
-        .plan = &box.plan, .loop = box.loop, .broker = &box.broker, .init_path = "/etc/passwd"
-    };
+    const struct box_setup setup = { .plan = &box.plan,
+        .loop = box.loop,
+        .mask_loop = box.loop,
+        .broker = &box.broker,
+        .init_path = "/etc/passwd" };
 
     open_box();
     backend_pick()->close(box.boundary);
@@ -273,7 +275,9 @@ END_TEST
 
 START_TEST(a_step_that_fails_is_named_with_what_to_do_and_leaves_nothing)
 {
-    const struct box_setup setup = { .plan = &box.plan, .loop = box.loop, .broker = &box.broker };
+    const struct box_setup setup = {
+        .plan = &box.plan, .loop = box.loop, .mask_loop = box.loop, .broker = &box.broker
+    };
     const char *path;
 
     open_box();
@@ -348,7 +352,7 @@ open_some(void *data)
 {
     for (int i = 0; i < 3; i++) {
         const struct box_setup setup = {
-            .plan = &box.plan, .loop = box.loop, .broker = &box.broker
+            .plan = &box.plan, .loop = box.loop, .mask_loop = box.loop, .broker = &box.broker
         };
         struct boundary *boundary = NULL;
         struct fail fail = { 0 };

@@ -511,6 +511,7 @@ set_up(void)
     loop = loop_new();
     boundary = (struct boundary){ .plan = &plan,
         .loop = loop,
+        .mask_loop = loop,
         .broker = &broker,
         .root = -1,
         .host_root = open("/", O_PATH | O_CLOEXEC) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Looks paths up inside the box: below its root, never over links that leave it, with descriptors
  * that hold what was found.  Must not block on the loop's thread: there only cached look-ups are
- * made, and file systems that may block (the mask is served by this very thread) are left to
+ * made, and file systems that may block (the mask looks at the host's disk) are left to
  * workers. */
 #include "linux/listen/listeners.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The connection to the kernel: reads requests, has them served, keeps those that wait for an
  * answer, writes replies.  Owns the descriptor of /dev/fuse and every request.  Knows no policy.
- * Loop thread.
+ *
+ * All of it is served on the mask's thread, which never reads the memory of a box: the supervisor's
+ * does, and a page of it may be one of a file that is served here.
  *
  * The protocol is the kernel's <linux/fuse.h>.  The kernel sends an interrupt only for a request
  * that was read before, and there is one reader, so an interrupt whose request is not held is one
@@ -9,6 +11,7 @@
 #include "linux/mask/mask_private.h"
 
 #include "base/mem.h"
+#include "linux/listen/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -252,9 +255,39 @@ mask_new(struct boundary *boundary, struct fail *fail)
     return mask;
 }
 
+struct serving {
+    struct mask *mask;
+    int error; /* why it is not served, or 0 */
+};
+
+/* On the mask's thread, with no more rights than the box has. */
+static void
+serve(void *data)
+{
+    struct serving *serving = data;
+    struct mask *mask = serving->mask;
+
+    workers_drop_capabilities();
+    if (mask_host_watch(mask)) {
+        mask->source = loop_add(mask->boundary->mask_loop, mask->fuse, EPOLLIN, on_readable, mask);
+    }
+    serving->error = mask->source == NULL ? errno : 0;
+}
+
+static void
+unserve(void *data)
+{
+    struct mask *mask = data;
+
+    loop_remove(mask->source);
+    mask->source = NULL;
+    mask_host_unwatch(mask);
+}
+
 abx_status
 mask_attach(struct mask *mask, int fuse, struct fail *fail)
 {
+    struct serving serving = { .mask = mask, .error = ECANCELED };
     int flags = fcntl(fuse, F_GETFL);
 
     mask->fuse = fuse;
@@ -268,23 +301,32 @@ mask_attach(struct mask *mask, int fuse, struct fail *fail)
     if (mask_host_start(mask, fail) < 0) {
         return fail->status;
     }
-    mask->source = loop_add(mask->boundary->loop, fuse, EPOLLIN, on_readable, mask);
-    if (mask->source == NULL) {
-        return fail_set(fail, ABX_ERR_SETUP, errno, "epoll:/dev/fuse", "cannot serve denied reads");
+    loop_call(mask->boundary->mask_loop, serve, &serving);
+    if (serving.error != 0) {
+        return fail_set(
+                fail, ABX_ERR_SETUP, serving.error, "epoll:/dev/fuse", "cannot serve denied reads");
     }
     return ABX_OK;
 }
 
+struct verdict {
+    struct mask *mask;
+    uint64_t ticket;
+    abx_verdict verdict;
+};
+
 /* Run again, a request may be held again at once, so the waiting ones are taken out first. */
-void
-mask_answer(struct mask *mask, uint64_t ticket, abx_verdict verdict)
+static void
+take_answer(void *data)
 {
+    const struct verdict *given = data;
+    struct mask *mask = given->mask;
     struct mask_request *answered = NULL;
 
     for (struct mask_request **at = &mask->held; *at != NULL;) {
         struct mask_request *request = *at;
 
-        if (request->ticket != ticket) {
+        if (request->ticket != given->ticket) {
             at = &request->next;
             continue;
         }
@@ -296,9 +338,18 @@ mask_answer(struct mask *mask, uint64_t ticket, abx_verdict verdict)
         struct mask_request *request = answered;
 
         answered = request->next;
-        request->verdict = verdict == ABX_VERDICT_ALLOW ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY;
+        request->verdict =
+                given->verdict == ABX_VERDICT_ALLOW ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY;
         mask_run(request);
     }
+}
+
+void
+mask_answer(struct mask *mask, uint64_t ticket, abx_verdict verdict)
+{
+    struct verdict given = { .mask = mask, .ticket = ticket, .verdict = verdict };
+
+    loop_call(mask->boundary->mask_loop, take_answer, &given);
 }
 
 static void
@@ -318,7 +369,9 @@ mask_free(struct mask *mask)
     if (mask == NULL) {
         return;
     }
-    loop_remove(mask->source);
+    if (mask->fuse >= 0 && !loop_call(mask->boundary->mask_loop, unserve, mask)) {
+        unserve(mask); /* the loop has stopped: its owner's thread may do this */
+    }
     close_fd(mask->fuse);
     mask_host_stop(mask);
     free_requests(mask->done);

@@ -16,10 +16,11 @@ bool mask_needed(const struct plan *plan);
  * that place is not the top of a masked region.  Pure, without memory of its own: lower.c calls it
  * before mask_new. */
 bool mask_entry(const struct plan *plan, size_t i, char name[MASK_ENTRY_ROOM]);
-/* Takes the descriptor of /dev/fuse that init opened; requests are served from now on. Loop thread.
- */
+/* Takes the descriptor of /dev/fuse that init opened; from now on requests are served, on the
+ * thread of the boundary's mask_loop.  Whoever calls these waits for that thread, which waits for
+ * none: not for memory of the box, nor for a lock that is held while that is read. */
 abx_status mask_attach(struct mask *mask, int fuse, struct fail *fail);
-void mask_answer(struct mask *mask, uint64_t ticket, abx_verdict verdict); /* loop thread */
+void mask_answer(struct mask *mask, uint64_t ticket, abx_verdict verdict);
 void mask_free(struct mask *mask);
 
 #endif

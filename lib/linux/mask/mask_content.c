@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the mask that gives something away: opening, reading and listing, of askable places
  * after a yes, of decoys, and the names that a directory on the way shows.  Owns the table of open
- * files.  Loop thread, never blocks. */
+ * files.  Mask thread, never blocks. */
 #include "linux/mask/mask_private.h"
 
 #include "base/decoy.h"

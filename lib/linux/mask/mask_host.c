@@ -254,11 +254,21 @@ mask_host_start(struct mask *mask, struct fail *fail)
     if (mask->wake < 0) {
         return fail_set(fail, ABX_ERR_SETUP, errno, "eventfd:mask", "cannot serve denied reads");
     }
-    mask->wake_source = loop_add(mask->boundary->loop, mask->wake, EPOLLIN, on_done, mask);
-    if (mask->wake_source == NULL) {
-        return fail_set(fail, ABX_ERR_SETUP, errno, "epoll:mask", "cannot serve denied reads");
-    }
     return ABX_OK;
+}
+
+bool
+mask_host_watch(struct mask *mask)
+{
+    mask->wake_source = loop_add(mask->boundary->mask_loop, mask->wake, EPOLLIN, on_done, mask);
+    return mask->wake_source != NULL;
+}
+
+void
+mask_host_unwatch(struct mask *mask)
+{
+    loop_remove(mask->wake_source);
+    mask->wake_source = NULL;
 }
 
 void
@@ -266,6 +276,5 @@ mask_host_stop(struct mask *mask)
 {
     workers_free(mask->workers);
     mask->workers = NULL;
-    loop_remove(mask->wake_source);
     close_fd(mask->wake);
 }

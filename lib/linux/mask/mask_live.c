@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The nodes of askable places that the kernel knows: it holds them by counted references and hands
  * them back.  A path keeps its node while the same object stands there, so that a directory someone
- * works in stays the same one; when another object does, the path gets a new node.  Loop thread. */
+ * works in stays the same one; when another object does, the path gets a new node.  Mask thread. */
 #include "linux/mask/mask_private.h"
 
 #include <stdlib.h>

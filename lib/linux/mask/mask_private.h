@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Inside the mask only: the connection (mask.c), the operations (mask_serve.c, mask_content.c),
- * what the host has (mask_host.c) and the nodes made on the way (mask_live.c).  Loop thread but for
+ * what the host has (mask_host.c) and the nodes made on the way (mask_live.c).  Mask thread but for
  * the worker's part of a request, which mask_host.c owns while it runs. */
 #ifndef ABX_LINUX_MASK_PRIVATE_H
 #define ABX_LINUX_MASK_PRIVATE_H
@@ -140,6 +140,9 @@ bool mask_read(struct mask_request *request);
 bool mask_list(struct mask_request *request);
 abx_status mask_host_start(struct mask *mask, struct fail *fail);
 void mask_host_stop(struct mask *mask);
+/* On the mask's thread: whether what workers have done will be heard of; until unwatch. */
+bool mask_host_watch(struct mask *mask);
+void mask_host_unwatch(struct mask *mask);
 void mask_attr(const struct statx *seen, struct fuse_attr *ret_attr);
 
 /* mask_live.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The operations of the mask: which answer each request of the kernel gets.  Loop thread, never
+ * The operations of the mask: which answer each request of the kernel gets.  Mask thread, never
  * blocks.
  *
  * A node is the root (with the entries init binds), a fixed node of the tree, or a live one: of an
