@@ -98,15 +98,6 @@ needles_new(const struct needle *list, size_t n)
     return needles;
 }
 
-struct needles *
-needles_ref(struct needles *needles)
-{
-    if (needles != NULL) {
-        vault_ref(needles->vault);
-    }
-    return needles;
-}
-
 void
 needles_unref(struct needles *needles)
 {

@@ -19,7 +19,6 @@ struct needles; /* immutable; kept in a vault, since needles may be secrets */
 
 /* Of equal texts the first counts.  NULL: no memory. */
 struct needles *needles_new(const struct needle *list, size_t n);
-struct needles *needles_ref(struct needles *needles);
 void needles_unref(struct needles *needles);
 DEFINE_CLEANUP(needles_unref, struct needles)
 size_t needles_longest(const struct needles *needles); /* 0: there are none */

@@ -29,7 +29,7 @@ struct wire_op *program_op_bytes(struct program *program, uint16_t code, const c
 /* The bytes, verified. Caller frees. */
 abx_status program_finish(
         struct program *program, void **ret_bytes, size_t *ret_size, struct fail *fail);
-/* Offsets, texts, counts, codes, flags, stage order, paths without "..", slots: everything init
+/* Offsets, texts, counts, codes, flags, stage order, paths without "..": everything init
  * relies on.  Bytes may be hostile. */
 abx_status program_verify(const void *bytes, size_t size, struct fail *fail);
 /* One line an operation, for golden tests and people.  `bytes` were verified. */

@@ -42,7 +42,7 @@ struct wire_op {
     uint64_t x, y;
 };
 
-/* Stages run in this order; plan_verify (plan/program.h) refuses another one. */
+/* Stages run in this order; program_verify (plan/program.h) refuses another one. */
 enum wire_stage {
     STAGE_MAPS = 1,
     STAGE_MOUNTS,
@@ -137,13 +137,12 @@ struct wire_command {
     uint32_t path; /* offset: program to execute; if it has no slash it is looked for in
                       PATH of env, inside the box */
     uint32_t cwd; /* offset */
-    uint32_t rows, columns; /* with WIRE_COMMAND_PTY */
+    uint32_t rows, columns; /* of its terminal, if it gets one */
     uint64_t cpu_seconds; /* RLIMIT_CPU, 0 none */
     uint32_t umask;
     uint32_t reserved;
 };
 enum {
-    WIRE_COMMAND_PTY = 1,
     WIRE_COMMAND_CANARY =
             2 /* nothing is executed: each argument is a sample, which the child tries inside
                  the whole boundary; it writes an int32_t errno for each to stdout */

@@ -19,7 +19,7 @@ add(struct comparison *comparison, enum finding_change change, const char *name,
     return comparison_add(comparison, change, "setting", name, texts, rules, fail);
 }
 
-/* Where more is more; `none` is a number that means no limit, and most. */
+/* Where more is more; `zero_is_none`: 0 means no limit, and so most. */
 static abx_status
 compare_number(struct comparison *comparison, const char *name, uint64_t before, uint64_t after,
         bool zero_is_none, struct fail *fail)

@@ -140,12 +140,6 @@ find_reader(abx_policy *policy)
     return policy->settings.n_credentials > 0 ? policy->settings.credentials[0].name : NULL;
 }
 
-bool
-policy_reads_any_http(abx_policy *policy)
-{
-    return find_reader(policy) != NULL;
-}
-
 const char *
 policy_adds_trust(abx_policy *policy)
 {

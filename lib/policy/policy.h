@@ -70,8 +70,6 @@ const char *policy_host_restriction(abx_policy *policy);
 /* Whether requests to this host and port must be read: some layer has HTTP rules for it, or a
  * credential goes there. */
 bool policy_reads_http(abx_policy *policy, const char *host, uint32_t port);
-/* Whether that is so for any. */
-bool policy_reads_any_http(abx_policy *policy);
 /* Why programs of a box must believe more authorities than those of the host: the id of a rule
  * about requests, the name of a credential or a key of the policy; NULL: they need not. */
 const char *policy_adds_trust(abx_policy *policy);
