@@ -266,6 +266,31 @@ note_best(const struct speaker *best, unsigned side, size_t layer, struct compar
     }
 }
 
+/* Whether the speaker's layer does not open the host, which all the speakers match. */
+static bool
+is_closed_to(const struct vec *speakers, const struct speaker *speaker,
+        const struct host_pattern *host, uint32_t port)
+{
+    bool is_closed = host->form == HOST_ADDRESS && host_is_closed(host);
+
+    for (size_t i = 0; i < speakers->count && is_closed; i++) {
+        const struct speaker *other = vec_at(speakers, struct speaker, i);
+
+        is_closed = other->side != speaker->side || other->layer != speaker->layer ||
+                    !rule_opens(other->rule, port);
+    }
+    return is_closed;
+}
+
+bool
+can_speak(const struct vec *speakers, const struct speaker *speaker,
+        const struct host_pattern *host, uint32_t port)
+{
+    return rule_can_speak(speaker->rule, port, false) &&
+           (rule_can_speak(speaker->rule, port, true) ||
+                   !is_closed_to(speakers, speaker, host, port));
+}
+
 bool
 layer_connect(const struct comparison *comparison, unsigned side, size_t number,
         const struct vec *speakers, const struct host_pattern *host, uint32_t port,
@@ -286,7 +311,7 @@ layer_connect(const struct comparison *comparison, unsigned side, size_t number,
         const struct speaker *speaker = vec_at(speakers, struct speaker, i);
 
         if (speaker->side == side && speaker->layer == number &&
-                rule_can_speak(speaker->rule, host, port)) {
+                can_speak(speakers, speaker, host, port)) {
             uint64_t own = rule_rank(speaker->rule, speaker->matched);
 
             if (*ret_best == NULL || own > rank ||
@@ -356,9 +381,10 @@ speaks_the_same(
         const struct host_pass *pass, const struct host_pattern *host, uint32_t a, uint32_t b)
 {
     for (size_t i = 0; i < pass->speakers.count; i++) {
-        const struct rule *rule = vec_at(&pass->speakers, struct speaker, i)->rule;
+        const struct speaker *speaker = vec_at(&pass->speakers, struct speaker, i);
 
-        if (rule_can_speak(rule, host, a) != rule_can_speak(rule, host, b)) {
+        if (can_speak(&pass->speakers, speaker, host, a) !=
+                can_speak(&pass->speakers, speaker, host, b)) {
             return false;
         }
     }

@@ -33,9 +33,9 @@ bool
 has_request_rules(const struct vec *speakers, const struct host_pattern *host, uint32_t port)
 {
     for (size_t i = 0; i < speakers->count; i++) {
-        const struct rule *rule = vec_at(speakers, struct speaker, i)->rule;
+        const struct speaker *speaker = vec_at(speakers, struct speaker, i);
 
-        if (rule->n_http > 0 && rule_can_speak(rule, host, port)) {
+        if (speaker->rule->n_http > 0 && can_speak(speakers, speaker, host, port)) {
             return true;
         }
     }
@@ -46,7 +46,7 @@ has_request_rules(const struct vec *speakers, const struct host_pattern *host, u
 static bool
 counts(const struct http_pass *pass, const struct speaker *speaker)
 {
-    return rule_can_speak(speaker->rule, pass->parsed, pass->port) &&
+    return can_speak(pass->speakers, speaker, pass->parsed, pass->port) &&
            pass->most[track_of(pass, speaker->side, speaker->layer)] == speaker->matched + 1;
 }
 

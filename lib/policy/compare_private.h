@@ -63,6 +63,9 @@ struct speaker {
     uint32_t layer, number, matched;
     const struct rule *rule;
 };
+/* Whether it counts at this port; all the speakers match the host. */
+bool can_speak(const struct vec *speakers, const struct speaker *speaker,
+        const struct host_pattern *host, uint32_t port);
 /* What a connection of this kind comes to in one layer: false if the layer has no opinion.
  * *ret_best: the speaker that decides, or NULL. */
 bool layer_connect(const struct comparison *comparison, unsigned side, size_t layer,

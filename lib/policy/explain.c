@@ -117,10 +117,10 @@ match_path(const struct rule *rule, const struct path_split *path)
 
 /* How much of the request the rule matched, or -1. */
 static int
-match_rule(const struct rule *rule, const struct matter *matter)
+match_rule(const struct rule *rule, const struct matter *matter, bool is_closed)
 {
     if (rule->kind == ABX_REQUEST_CONNECT) {
-        return matter->has_host && rule_can_speak(rule, &matter->host, matter->port)
+        return matter->has_host && rule_can_speak(rule, matter->port, is_closed)
                        ? host_pattern_match(rule->matcher, &matter->host)
                        : -1;
     }
@@ -137,12 +137,12 @@ match_rule(const struct rule *rule, const struct matter *matter)
 
 /* The best of the rule's requests; else what it says of the whole connection, or of the rest. */
 static struct hit
-hit_request(const struct rule *rule, const struct matter *matter)
+hit_request(const struct rule *rule, const struct matter *matter, bool is_closed)
 {
     const char *method = matter->request->verb == NULL ? "GET" : matter->request->verb;
     struct hit best = { .matched = -1 };
 
-    if (matter->has_url && rule_can_speak(rule, &matter->url.host, matter->url.port)) {
+    if (matter->has_url && rule_can_speak(rule, matter->url.port, is_closed)) {
         best.matched = host_pattern_match(rule->matcher, &matter->url.host);
     }
     if (best.matched < 0) {
@@ -165,7 +165,7 @@ hit_request(const struct rule *rule, const struct matter *matter)
 }
 
 static struct hit
-hit_rule(const struct rule *rule, const struct matter *matter)
+hit_rule(const struct rule *rule, const struct matter *matter, bool is_closed)
 {
     struct hit hit = { .matched = -1 };
 
@@ -173,9 +173,9 @@ hit_rule(const struct rule *rule, const struct matter *matter)
         return hit;
     }
     if (matter->request->kind == ABX_REQUEST_HTTP) {
-        return hit_request(rule, matter);
+        return hit_request(rule, matter, is_closed);
     }
-    hit.matched = match_rule(rule, matter);
+    hit.matched = match_rule(rule, matter, is_closed);
     if (hit.matched >= 0) {
         hit.rank = rule_rank(rule, (uint32_t)hit.matched);
     }
@@ -195,6 +195,9 @@ why_lost(const struct rule *rule, const struct hit *hit, const struct rule *winn
 {
     if (hit->matched < best->matched || hit->path_matched < best->path_matched) {
         return "another rule matched more of the name";
+    }
+    if (rule->opens_private && !winner->opens_private) {
+        return "it only opens the address, and another rule says what goes there";
     }
     if ((rule->implied && !winner->implied) || is_rest(rule, hit, matter)) {
         return "it is implied by another rule, and such a rule loses a tie";
@@ -241,6 +244,15 @@ add_rule(struct str *out, const struct layer *layer, size_t number, uint32_t lay
     }
 }
 
+/* Whether the request is about an address that no rule of the layer opens. */
+static bool
+is_closed_to(const struct layer *layer, const struct matter *matter)
+{
+    return matter->has_host  ? index_is_closed(layer, &matter->host, matter->port)
+           : matter->has_url ? index_is_closed(layer, &matter->url.host, matter->url.port)
+                             : false;
+}
+
 static void
 add_layer_rules(struct str *out, const struct layer *layer, uint32_t layer_number,
         const struct matter *matter, const struct ruling *ruling)
@@ -248,10 +260,11 @@ add_layer_rules(struct str *out, const struct layer *layer, uint32_t layer_numbe
     const struct rule *winner = NULL;
     size_t winner_number = 0;
     struct hit best = { .matched = -1 };
+    bool is_closed = is_closed_to(layer, matter);
 
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-        struct hit hit = hit_rule(rule, matter);
+        struct hit hit = hit_rule(rule, matter, is_closed);
 
         if (hit.matched >= 0 && (winner == NULL || hit.rank > best.rank)) {
             winner = rule;
@@ -261,7 +274,7 @@ add_layer_rules(struct str *out, const struct layer *layer, uint32_t layer_numbe
     }
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-        struct hit hit = hit_rule(rule, matter);
+        struct hit hit = hit_rule(rule, matter, is_closed);
         const char *lost = NULL;
 
         if (hit.matched < 0) {

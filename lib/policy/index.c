@@ -101,9 +101,9 @@ strictness(abx_verdict verdict)
 uint64_t
 rule_rank(const struct rule *rule, uint32_t matched)
 {
-    return (uint64_t)matched << 5 | (uint64_t)!rule->implied << 4 |
-           (uint64_t)rule->is_literal << 3 | (uint64_t)(rule->n_http > 0) << 2 |
-           strictness(rule->verdict);
+    return (uint64_t)matched << 6 | (uint64_t)!rule->opens_private << 5 |
+           (uint64_t)!rule->implied << 4 | (uint64_t)rule->is_literal << 3 |
+           (uint64_t)(rule->n_http > 0) << 2 | strictness(rule->verdict);
 }
 
 uint64_t
@@ -112,7 +112,8 @@ http_rank(const struct rule *rule, uint32_t matched, const struct http_rule *htt
 {
     bool is_rest = rule->n_http > 0 && http == NULL;
 
-    return (uint64_t)matched << 32 | (uint64_t)path_matched << 4 | (uint64_t)!is_rest << 3 |
+    return (uint64_t)matched << 32 | (uint64_t)!rule->opens_private << 31 |
+           (uint64_t)path_matched << 4 | (uint64_t)!is_rest << 3 |
            (uint64_t)(http != NULL && http->is_literal) << 2 |
            strictness(http != NULL ? http->verdict
                       : is_rest    ? ABX_VERDICT_DENY
@@ -128,14 +129,19 @@ rule_covers_port(const struct rule *rule, uint32_t port)
     return port >= rule->port_first && port <= rule->port_last;
 }
 
+bool
+rule_opens(const struct rule *rule, uint32_t port)
+{
+    return rule->opens_private && rule_covers_port(rule, port);
+}
+
 /* What the policy lets through by chance, as by 0.0.0.0/0, does not open an address that is closed.
  */
 bool
-rule_can_speak(const struct rule *rule, const struct host_pattern *host, uint32_t port)
+rule_can_speak(const struct rule *rule, uint32_t port, bool is_closed)
 {
     return rule->kind == ABX_REQUEST_CONNECT && rule_covers_port(rule, port) &&
-           (rule->verdict == ABX_VERDICT_DENY || rule->opens_private ||
-                   host->form != HOST_ADDRESS || !host_is_closed(host));
+           (rule->verdict == ABX_VERDICT_DENY || rule->opens_private || !is_closed);
 }
 
 /* ---- building ---- */

@@ -62,6 +62,8 @@ void index_pick_path(const struct layer *layer, enum slot slot, const struct pat
         const char *verb, struct pick *ret_pick);
 void index_pick_host(const struct layer *layer, const struct host_pattern *host, uint32_t port,
         struct pick *ret_pick);
+/* Whether the host is an address that no rule of the layer opens at this port. */
+bool index_is_closed(const struct layer *layer, const struct host_pattern *host, uint32_t port);
 void index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick);
 /* A request on a connection: hosts compete first, then paths.  A rule with `http` of which none
  * matches is there with its rest, denied, which loses every tie. */
@@ -77,14 +79,16 @@ bool path_has_git_name(const struct path_split *path, uint32_t i);
 bool verdict_is_stricter(abx_verdict a, abx_verdict b);
 
 /* The one sentence: more of the name, then explicit before implied, literal before pattern, strict
- * before permissive.  The larger number wins; equal ones say the same.  A connection of which
- * requests are decided one by one is open for them, so such a rule comes before others of equal
- * length. */
+ * before permissive.  What only opens an address comes after all others of equal length.  The
+ * larger number wins; equal ones say the same.  A connection of which requests are decided one by
+ * one is open for them, so such a rule comes before others of equal length. */
 uint64_t rule_rank(const struct rule *rule, uint32_t matched);
 /* The same for a request: `http` is the rule's that matched `path_matched` of the path, or NULL. */
 uint64_t http_rank(const struct rule *rule, uint32_t matched, const struct http_rule *http,
         uint32_t path_matched);
-/* Whether a rule has a say about a connection to this port of such a host. */
-bool rule_can_speak(const struct rule *rule, const struct host_pattern *host, uint32_t port);
+/* Whether a rule opens what it matches, which is closed otherwise, at this port. */
+bool rule_opens(const struct rule *rule, uint32_t port);
+/* Whether a rule has a say about a connection to this port of a host that it matches. */
+bool rule_can_speak(const struct rule *rule, uint32_t port, bool is_closed);
 
 #endif

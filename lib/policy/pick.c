@@ -147,6 +147,7 @@ struct host_search {
     uint32_t port;
     const struct http_url *url; /* NULL: the connection */
     const char *method;
+    bool is_closed; /* so only what opens it, or denies, has a say */
     struct pick pick;
 };
 
@@ -166,7 +167,7 @@ static void
 try_host(struct host_search *search, uint32_t number)
 {
     const struct rule *rule = vec_at(&search->layer->rules, struct rule, number);
-    int matched = rule_can_speak(rule, search->host, search->port)
+    int matched = rule_can_speak(rule, search->port, search->is_closed)
                           ? host_pattern_match(rule->matcher, search->host)
                           : -1;
 
@@ -200,6 +201,42 @@ try_hosts(struct host_search *search, uint64_t hash)
     }
 }
 
+/* Whether one of the blocks of this length opens the address. */
+static bool
+block_opens(
+        const struct layer *layer, const struct host_pattern *host, uint32_t prefix, uint32_t port)
+{
+    const struct index *index = layer->index;
+    uint64_t hash = hash_block(host->bytes, prefix);
+
+    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, index->entries[i].rule);
+
+        if (index->entries[i].hash == hash && rule_opens(rule, port) &&
+                host_pattern_match(rule->matcher, host) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+has_blocks(const struct index *index, uint32_t prefix)
+{
+    return (index->prefixes[prefix / 8] >> prefix % 8 & 1) != 0;
+}
+
+bool
+index_is_closed(const struct layer *layer, const struct host_pattern *host, uint32_t port)
+{
+    bool is_closed = host->form == HOST_ADDRESS && host_is_closed(host);
+
+    for (uint32_t prefix = 0; prefix <= 128 && is_closed; prefix++) {
+        is_closed = !has_blocks(layer->index, prefix) || !block_opens(layer, host, prefix, port);
+    }
+    return is_closed;
+}
+
 static void
 search_hosts(struct host_search *search)
 {
@@ -207,9 +244,10 @@ search_hosts(struct host_search *search)
     const struct host_pattern *host = search->host;
 
     search->pick = (struct pick){ .rule = NO_RULE };
+    search->is_closed = index_is_closed(search->layer, host, search->port);
     if (host->form == HOST_ADDRESS) {
         for (uint32_t prefix = 0; prefix <= 128; prefix++) {
-            if ((index->prefixes[prefix / 8] >> prefix % 8 & 1) != 0) {
+            if (has_blocks(index, prefix)) {
                 try_hosts(search, hash_block(host->bytes, prefix));
             }
         }

@@ -167,6 +167,7 @@ has_wildcard(const char *pattern)
 struct candidate {
     bool exists;
     int matched;
+    bool only_opens; /* the address: any other rule comes first */
     bool is_explicit, is_literal;
     abx_verdict verdict;
 };
@@ -184,6 +185,8 @@ compete(struct candidate *best, struct candidate other)
 
     if (!best->exists || other.matched != best->matched) {
         wins = !best->exists || other.matched > best->matched;
+    } else if (other.only_opens != best->only_opens) {
+        wins = best->only_opens;
     } else if (other.is_explicit != best->is_explicit) {
         wins = other.is_explicit;
     } else if (other.is_literal != best->is_literal) {
@@ -446,17 +449,39 @@ is_closed(const char *address)
     return strncmp(address, "10.", 3) == 0 || strncmp(address, "127.", 4) == 0;
 }
 
-int
-slow_host_matched(const struct note_rule *rule, const char *host, uint32_t port)
+static int
+pattern_matched(const struct note_rule *rule, const char *host, uint32_t port)
 {
     if (rule->kind != ABX_REQUEST_CONNECT || is_address(rule->pattern) != is_address(host) ||
-            !covers_port(rule, port) ||
-            (is_address(host) && is_closed(host) && !rule->opens_private &&
-                    rule->verdict != ABX_VERDICT_DENY)) {
+            !covers_port(rule, port)) {
         return -1;
     }
     return is_address(host) ? address_matched(rule->pattern, host)
                             : name_matched(rule->pattern, host);
+}
+
+static bool
+is_opened(const struct note *note, uint32_t layer, const char *host, uint32_t port)
+{
+    for (size_t i = 0; i < note->n_rules; i++) {
+        const struct note_rule *rule = &note->rules[i];
+
+        if (rule->layer == layer && rule->opens_private && pattern_matched(rule, host, port) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int
+slow_host_matched(
+        const struct note *note, const struct note_rule *rule, const char *host, uint32_t port)
+{
+    if (rule->verdict != ABX_VERDICT_DENY && is_address(host) && is_closed(host) &&
+            !is_opened(note, rule->layer, host, port)) {
+        return -1;
+    }
+    return pattern_matched(rule, host, port);
 }
 
 bool
@@ -467,7 +492,7 @@ slow_reads_requests(const struct note *note, uint32_t layer, const char *host, u
 
     for (size_t i = 0; i < note->n_rules; i++) {
         const struct note_rule *rule = &note->rules[i];
-        int matched = rule->layer == layer ? slow_host_matched(rule, host, port) : -1;
+        int matched = rule->layer == layer ? slow_host_matched(note, rule, host, port) : -1;
 
         if (matched > most) {
             most = matched;
@@ -486,10 +511,12 @@ compete_hosts(
 
     for (size_t i = 0; i < note->n_rules; i++) {
         const struct note_rule *rule = &note->rules[i];
-        int matched = rule->layer == layer ? slow_host_matched(rule, request->target, port) : -1;
+        int matched =
+                rule->layer == layer ? slow_host_matched(note, rule, request->target, port) : -1;
 
         if (matched >= 0) {
             compete(best, (struct candidate){ .matched = matched,
+                                  .only_opens = rule->opens_private,
                                   .is_explicit = true,
                                   .is_literal = matched == 1000,
                                   .verdict = rule->verdict });

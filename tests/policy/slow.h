@@ -11,7 +11,8 @@ bool slow_matches(const char *pattern, const char *path, int n);
 int slow_components(const char *path);
 int slow_strictness(abx_verdict verdict);
 /* How much of the host the rule matched, if it has a say about this port; else -1. */
-int slow_host_matched(const struct note_rule *rule, const char *host, uint32_t port);
+int slow_host_matched(
+        const struct note *note, const struct note_rule *rule, const char *host, uint32_t port);
 /* Whether one of the rules that matched most of the host is about requests. */
 bool slow_reads_requests(const struct note *note, uint32_t layer, const char *host, uint32_t port);
 bool slow_has_section(const struct note *note, uint32_t layer, uint32_t kind, uint32_t access);

@@ -101,6 +101,7 @@ request_matched(const struct note_http *http, const char *method, const char *pa
 struct http_candidate {
     bool exists;
     int host, path;
+    bool only_opens; /* the address: any other rule comes first */
     bool is_explicit, is_literal;
     abx_verdict verdict;
     const char *action;
@@ -109,10 +110,10 @@ struct http_candidate {
 static void
 compete(struct http_candidate *best, struct http_candidate other)
 {
-    const int ours[] = { best->host, best->path, best->is_explicit, best->is_literal,
-        slow_strictness(best->verdict) };
-    const int theirs[] = { other.host, other.path, other.is_explicit, other.is_literal,
-        slow_strictness(other.verdict) };
+    const int ours[] = { best->host, !best->only_opens, best->path, best->is_explicit,
+        best->is_literal, slow_strictness(best->verdict) };
+    const int theirs[] = { other.host, !other.only_opens, other.path, other.is_explicit,
+        other.is_literal, slow_strictness(other.verdict) };
 
     for (size_t i = 0; i < N_ELEMENTS(ours) && best->exists; i++) {
         if (theirs[i] != ours[i]) {
@@ -174,6 +175,7 @@ compete_requests(const struct note *note, const struct note_rule *rule, int host
         }
     }
     compete(best, (struct http_candidate){ .host = host_matched,
+                          .only_opens = rule->opens_private,
                           .is_explicit = rule->n_http == 0,
                           .verdict = rule->n_http == 0 ? rule->verdict : ABX_VERDICT_DENY });
 }
@@ -198,7 +200,7 @@ slow_http(const struct note *note, uint32_t layer, const struct note_request *r)
     }
     for (size_t i = 0; i < note->n_rules; i++) {
         const struct note_rule *rule = &note->rules[i];
-        int matched = rule->layer == layer ? slow_host_matched(rule, url.host, url.port) : -1;
+        int matched = rule->layer == layer ? slow_host_matched(note, rule, url.host, url.port) : -1;
 
         if (matched >= 0) {
             compete_requests(note, rule, matched, r->request.verb, &url, &best);
