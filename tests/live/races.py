@@ -251,23 +251,87 @@ def handed_in(*flags):
         thread.join()
 
 
+# ---- below a protected name ----
+
+
+def exchange(*names):
+    paths = [ctypes.create_string_buffer(name) for name in names]
+    while True:
+        libc.renameat2(-100, paths[0], -100, paths[1], 2)
+
+
+def turned():
+    """A file is looked at, and a directory takes its name in which there is what may not be there."""
+
+    def attempt():
+        remove("ci")
+        for name in (b"m/x", b"m/d"):
+            fd = libc.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            if fd >= 0:
+                os.close(fd)
+        libc.rename(b"m/x", b"ci")
+        return os.path.exists("ci/run")
+
+    os.mkdir("m/d")
+    for name in ("m/d/run", "m/x"):
+        open(name, "w").close()
+    with Child(exchange, b"m/x", b"m/d"):
+        return race(attempt)
+
+
+def fill():
+    while True:
+        fd = libc.open(b"o/deep/a.key", os.O_WRONLY | os.O_CREAT, 0o644)
+        if fd >= 0:
+            os.close(fd)
+            libc.unlink(b"o/deep/a.key")
+
+
+def filled():
+    """A directory is looked at, and gets something that it may not have at its new place."""
+
+    def attempt():
+        os.makedirs("o/deep", exist_ok=True)
+        for _ in range(20):
+            if libc.rename(b"o", b"src") == 0:
+                break
+        won = os.path.exists("src/deep/a.key")
+        remove("src")
+        return won
+
+    with Child(fill):
+        return race(attempt)
+
+
+POLICY = '{"version":1,"extends":"workspace-write","filesystem":{"protect":{"add":["ci/run"]}}}'
+WITHOUT_GIT = '{"version":1,"extends":"workspace-write","filesystem":{"protect":{"git":"off","add":["ci/run"]}}}'
+PATTERNS = '{"version":1,"extends":"workspace-write","filesystem":{"write":{"deny":["${workspace}/src/deep/*.key","${workspace}/ci/*"]}}}'
+POLICIES = {
+    "a directory for a file, made by the kernel": WITHOUT_GIT,
+    "a directory for a file, under a pattern": PATTERNS,
+    "a directory that is filled": PATTERNS,
+}
 KINDS = {name: lambda made=made: a_name_of_git(*made) for name, made in NAMES.items()}
 KINDS["a hook in a new git directory"] = a_hook
 KINDS["a key in a new git directory"] = a_key
 KINDS["a file that was handed in"] = lambda: handed_in(os.O_WRONLY)
 KINDS["a file that was handed in, cut off"] = lambda: handed_in(os.O_RDONLY | os.O_TRUNC)
+KINDS["a directory for a file"] = turned
+KINDS["a directory for a file, made by the kernel"] = turned
+KINDS["a directory for a file, under a pattern"] = turned
+KINDS["a directory that is filled"] = filled
 
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    failed = 0
-    for kind in KINDS:
+    failed, kinds = 0, sys.argv[2:] or KINDS
+    for kind in kinds:
         work = tempfile.mkdtemp()
         os.makedirs(f"{work}/ws/m")
         os.makedirs(f"{work}/ws/evil")
         shutil.copy(__file__, f"{work}/ws/races.py")
         with open(f"{work}/policy.json", "w") as policy, open(f"{work}/given", "w") as given:
-            policy.write('{"version":1,"extends":"workspace-write"}')
+            policy.write(POLICIES.get(kind, POLICY))
             given.write("x\n")
         with open(f"{work}/given") as given:
             done = subprocess.run([tool, "run", "--policy", f"{work}/policy.json", "--workspace", f"{work}/ws", "--var", f"home={work}/home",
@@ -277,7 +341,7 @@ def main():
             failed += 1
             print(f"FAIL {kind}: {done.stdout}{done.stderr}")
         shutil.rmtree(work, ignore_errors=True)
-    print(f"{len(KINDS) - failed} passed, {failed} failed")
+    print(f"{len(kinds) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

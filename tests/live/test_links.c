@@ -75,6 +75,36 @@ START_TEST(no_link_and_no_rename_gets_around_a_pattern)
 }
 END_TEST
 
+static const char below[] =
+        "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+        "\"write\":{\"allow\":[\"${workspace}\"]},\"protect\":{\"add\":[\"ci/run\"]}},"
+        "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}}}";
+
+START_TEST(a_file_may_take_a_name_below_which_something_is_protected)
+{
+    abxtest_open(&test, below);
+    abxtest_run(&test,
+            "mkdir m && echo a > m/x && mv m/x ci && echo b > y && mv y ci && ln ci m/z && "
+            "python3 -c 'import os; os.rename(\"m/z\", \"ci\")'; echo c > x; mv -n x ci; ls -A . "
+            "m; "
+            "cat ci",
+            &result);
+    ck_assert_str_eq(result.output, ".:\nci\nm\nx\n\nm:\nz\nb\n");
+    ck_assert_int_eq(result.exit.code, 0);
+    abxtest_expect_no_denial(&test);
+    abxtest_result_done(&result);
+    abxtest_run(&test,
+            "python3 -c 'import ctypes; exit(0 == ctypes.CDLL(None).renameat2(-100, b\"x\", -100, "
+            "b\"ci\", 2))' && cat ci",
+            &result);
+    ck_assert_str_eq(result.output, "b\n");
+    ck_assert_int_eq(result.exit.code, 0);
+    ck_assert_int_eq(result.exit.denials, 1);
+    abxtest_result_done(&result);
+    abxtest_close(&test);
+}
+END_TEST
+
 /* A path that the kernel cannot tell, and one that looks like what it tells of what is gone. */
 static const struct way_case {
     const char *name, *way; /* where a repository is made */
@@ -152,6 +182,7 @@ make_suite(void)
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(
             tcase, no_link_and_no_rename_gets_around_a_pattern, 0, sizeof cases / sizeof cases[0]);
+    tcase_add_test(tcase, a_file_may_take_a_name_below_which_something_is_protected);
     tcase_add_loop_test(tcase, no_way_to_a_git_directory_hides_it, 0, sizeof ways / sizeof ways[0]);
     tcase_add_test(tcase, a_hook_in_a_new_git_directory_is_told_when_the_command_ends);
     suite_add_tcase(suite, tcase);

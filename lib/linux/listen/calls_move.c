@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #ifndef RENAME_EXCHANGE
+#    define RENAME_NOREPLACE 1u
 #    define RENAME_EXCHANGE 2u
 #endif
 
@@ -270,6 +271,29 @@ decide_source(struct call *call, struct move *move, enum call_result *ret_result
                    : course;
 }
 
+static bool
+is_asked_place(struct call *call, const char *from, const char *to)
+{
+    const struct plan *plan = call->boundary->plan;
+
+    return course_plan_allows(plan, from) && !course_plan_allows(plan, to) &&
+           !plan_guards_git_file(plan, to) &&
+           call_look(call, ABX_ACCESS_WRITE, to) != ABX_VERDICT_DENY;
+}
+
+/* Whether what was looked at may come there only because it is no directory. */
+static bool
+is_picky(struct call *call, const struct move *move)
+{
+    const struct plan *plan = call->boundary->plan;
+
+    return !move->is_link &&
+           (plan_guards_names(plan, move->from.path) || plan_guards_names(plan, move->to.path) ||
+                   is_asked_place(call, move->from.path, move->to.path) ||
+                   ((move->flags & RENAME_EXCHANGE) != 0 &&
+                           is_asked_place(call, move->to.path, move->from.path)));
+}
+
 static enum call_result
 decide_and_perform(struct call *call, struct move *move, int from_parent, int to_parent)
 {
@@ -277,6 +301,7 @@ decide_and_perform(struct call *call, struct move *move, int from_parent, int to
     int source = move->is_link || move->flags != 0 ? -1 : content_open(call, &move->from);
     struct content content = { .fd = source };
     enum call_result result;
+    bool is_exact;
     int r;
 
     if (decide_source(call, move, &result) != COURSE_BEHALF ||
@@ -286,7 +311,17 @@ decide_and_perform(struct call *call, struct move *move, int from_parent, int to
     if (content.judged) {
         return move_copy(call, move, source, from_parent, to_parent);
     }
-    r = perform(call, move, from_parent, to_parent);
+    is_exact = is_picky(call, move);
+    if (is_exact && (move->flags & ~RENAME_NOREPLACE) != 0) {
+        return deny(call, &move->to, move, "boundary:protected-inside",
+                "names cannot be exchanged where something protected would be below one of them");
+    }
+    r = is_exact ? move_object(
+                           call, &move->from, from_parent, &move->to, to_parent, move->flags != 0)
+                 : perform(call, move, from_parent, to_parent);
+    if (is_exact && r == -EXDEV) {
+        return course_lost(call, &move->from, r, move->verb);
+    }
     if (r < 0) {
         return call_fail(call, -r);
     }
@@ -383,16 +418,6 @@ is_foreign_source(struct call *call, struct move *move)
            !course_in_root(call->boundary->plan, move->from.path);
 }
 
-static bool
-is_asked_place(struct call *call, const char *from, const char *to)
-{
-    const struct plan *plan = call->boundary->plan;
-
-    return course_plan_allows(plan, from) && !course_plan_allows(plan, to) &&
-           !plan_guards_git_file(plan, to) &&
-           call_look(call, ABX_ACCESS_WRITE, to) != ABX_VERDICT_DENY;
-}
-
 /* A directory that may be written keeps that wherever it goes, by its mount and by descriptors of
  * it.  So it does not go where each name is asked about: silently, programs copy what they cannot
  * rename. */
@@ -477,6 +502,23 @@ run_move(struct call *call, struct move *move)
     return call->on_worker ? move_on_behalf(call, move) : CALL_WORKER;
 }
 
+/* On the loop's thread nothing is moved where patterns decide. */
+static enum call_result
+run_alone(struct call *call, struct move *move)
+{
+    enum call_result result;
+
+    if (!call->on_worker) {
+        return run_move(call, move);
+    }
+    if (!name_enter(call, true)) {
+        return call_starved(call, "", 0);
+    }
+    result = run_move(call, move);
+    name_leave(call);
+    return result;
+}
+
 enum call_result
 calls_move(struct call *call)
 {
@@ -488,7 +530,7 @@ calls_move(struct call *call)
     }
     resolved_init(&move->from);
     resolved_init(&move->to);
-    result = decode(call, move) ? run_move(call, move) : call_fail(call, EPERM);
+    result = decode(call, move) ? run_alone(call, move) : call_fail(call, EPERM);
     resolved_done(&move->from);
     resolved_done(&move->to);
     return result;

@@ -240,28 +240,21 @@ course_of_name(struct call *call, struct resolved *resolved, const struct name_r
                    : course_of_write(call, resolved, resolved->parent, request->verb, ret_result);
 }
 
-enum call_result
-calls_name(struct call *call)
+static enum call_result
+run_request(struct call *call, const struct name_request *request)
 {
     AUTO(resolved_done) struct resolved resolved;
-    struct name_request request;
     enum call_result result = CALL_CONTINUE;
     bool is_decided;
     int r;
 
     resolved_init(&resolved);
-    if (!decode(call, &request)) {
-        return calls_move(call);
-    }
-    if (request.deed == DEED_MKNOD && calls_refuse_mode(call, request.mode, request.verb)) {
-        return CALL_REPLY;
-    }
-    r = resolve_path(call, request.dirfd, request.path, RESOLVE_NAME, &resolved);
+    r = resolve_path(call, request->dirfd, request->path, RESOLVE_NAME, &resolved);
     if (r < 0) {
-        return removes(&request) ? course_failed(call, &resolved, r, request.verb)
-                                 : course_untold(call, &resolved, r, request.verb);
+        return removes(request) ? course_failed(call, &resolved, r, request->verb)
+                                : course_untold(call, &resolved, r, request->verb);
     }
-    r = fails_by_name(&resolved, &request);
+    r = fails_by_name(&resolved, request);
     if (r != 0) {
         return call_fail(call, r);
     }
@@ -270,10 +263,10 @@ calls_name(struct call *call)
     }
     r = must_decide(call, &resolved);
     if (r < 0) {
-        return course_untold(call, &resolved, r, request.verb);
+        return course_untold(call, &resolved, r, request->verb);
     }
     is_decided = r > 0;
-    switch (course_of_name(call, &resolved, &request, is_decided, &result)) {
+    switch (course_of_name(call, &resolved, request, is_decided, &result)) {
     case COURSE_CONTINUE:
         return CALL_CONTINUE;
     case COURSE_ANSWERED:
@@ -281,7 +274,27 @@ calls_name(struct call *call)
     case COURSE_BEHALF:
         break;
     }
-    return may_act_here(call, &resolved, &request, is_decided)
-                   ? act_on_behalf(call, &resolved, &request)
+    return may_act_here(call, &resolved, request, is_decided)
+                   ? act_on_behalf(call, &resolved, request)
                    : CALL_WORKER;
+}
+
+enum call_result
+calls_name(struct call *call)
+{
+    struct name_request request;
+    enum call_result result;
+
+    if (!decode(call, &request)) {
+        return calls_move(call);
+    }
+    if (request.deed == DEED_MKNOD && calls_refuse_mode(call, request.mode, request.verb)) {
+        return CALL_REPLY;
+    }
+    if (!name_enter(call, false)) {
+        return CALL_WORKER;
+    }
+    result = run_request(call, &request);
+    name_leave(call);
+    return result;
 }

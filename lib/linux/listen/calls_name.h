@@ -8,6 +8,15 @@
 /* Whether everything in the directory is as protected below `to` as where it is.  Blocks; workers
  * only. */
 bool move_keeps_protection(struct call *call, struct resolved *from, const char *to);
+/* Moves a file that is neither a directory nor a link, and no other, to another name, whose place
+ * is taken (is_new: must not be).  0 or -errno. */
+int move_object(struct call *call, struct resolved *from, int from_parent,
+        const struct resolved *to, int to_parent, bool is_new);
+/* Before a name is looked at, until it is made or moved.  Where patterns decide, whoever moves
+ * something is alone: else a directory could get other content after it was looked at, or another
+ * place after the path of something in it was judged.  False: not at once; on a worker. */
+bool name_enter(struct call *call, bool alone);
+void name_leave(struct call *call);
 /* Whether a symbolic link with this text may stand at `link`.  Blocks; workers only. */
 bool link_may_stand(struct call *call, const char *link, const char *text);
 /* rename and link. */

@@ -347,42 +347,62 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
                                                          : CALL_WORKER;
 }
 
-enum call_result
-calls_open(struct call *call)
+static enum call_result
+run_request(struct call *call, const struct open_request *request)
 {
     AUTO(resolved_done) struct resolved resolved;
     bool decides_reads = call->boundary->plan->read_patterns;
-    struct open_request request;
     int r;
 
     resolved_init(&resolved);
-    r = decode(call, &request);
-    if (r < 0) {
-        return course_failed(call, &resolved, r, "open");
-    }
-    if ((request.flags & O_PATH) != 0 || (!writes(&request) && !decides_reads)) {
-        return CALL_CONTINUE;
-    }
-    if (creates(&request) && calls_refuse_mode(call, request.mode, "open")) {
-        return CALL_REPLY;
-    }
-    r = resolve_path(call, request.dirfd, request.path, how_of(&request), &resolved);
-    if (decides_reads && only_reads(&request) &&
-            (r < 0 || resolved.object >= 0 || (request.flags & O_CREAT) == 0)) {
-        return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, &request);
+    r = resolve_path(call, request->dirfd, request->path, how_of(request), &resolved);
+    if (decides_reads && only_reads(request) &&
+            (r < 0 || resolved.object >= 0 || (request->flags & O_CREAT) == 0)) {
+        return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, request);
     }
     if (r < 0) {
         return course_untold(call, &resolved, r, "open");
     }
-    r = fails_by_name(&resolved, &request);
+    r = fails_by_name(&resolved, request);
     if (r != 0) {
         return call_fail(call, r);
     }
-    if (resolved.object >= 0 && only_reads(&request) &&
+    if (resolved.object >= 0 && only_reads(request) &&
             !resolved_is_writable(call, &resolved, resolved.object)) {
         return CALL_CONTINUE;
     }
-    return open_to_write(call, &resolved, &request);
+    return open_to_write(call, &resolved, request);
+}
+
+enum call_result
+calls_open(struct call *call)
+{
+    struct open_request request;
+    enum call_result result;
+    int r = decode(call, &request);
+
+    if (r < 0) {
+        struct resolved nothing;
+
+        resolved_init(&nothing);
+        return course_failed(call, &nothing, r, "open");
+    }
+    if ((request.flags & O_PATH) != 0 ||
+            (!writes(&request) && !call->boundary->plan->read_patterns)) {
+        return CALL_CONTINUE;
+    }
+    if (!creates(&request)) {
+        return run_request(call, &request);
+    }
+    if (calls_refuse_mode(call, request.mode, "open")) {
+        return CALL_REPLY;
+    }
+    if (!name_enter(call, false)) {
+        return CALL_WORKER;
+    }
+    result = run_request(call, &request);
+    name_leave(call);
+    return result;
 }
 
 /* ---- access for writing ---- */

@@ -43,6 +43,7 @@ struct listeners {
     } answers[ANSWERS_KEPT]; /* the latest: an answer may come before its question is kept */
     unsigned int next_answer;
     struct vec made_git; /* struct made_git */
+    pthread_rwlock_t order; /* name_enter */
 };
 
 struct notify {

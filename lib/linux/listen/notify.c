@@ -312,6 +312,7 @@ listeners_new(struct boundary *boundary)
         listeners->own_links[i] = -1;
     }
     pthread_mutex_init(&listeners->lock, NULL);
+    pthread_rwlock_init(&listeners->order, NULL);
     if (!listeners_fill(listeners, boundary->loop)) {
         int error = errno;
 
@@ -319,6 +320,7 @@ listeners_new(struct boundary *boundary)
         close_fd(listeners->own_fds);
         workers_free(listeners->workers);
         pthread_mutex_destroy(&listeners->lock);
+        pthread_rwlock_destroy(&listeners->order);
         free(listeners);
         errno = error;
         return NULL;
@@ -403,6 +405,7 @@ notify_close(struct boundary *boundary)
     }
     git_forget(listeners);
     pthread_mutex_destroy(&listeners->lock);
+    pthread_rwlock_destroy(&listeners->order);
     free(listeners);
     boundary->listeners = NULL;
 }
