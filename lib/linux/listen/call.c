@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "linux/filter/calls.h"
+#include "linux/net/connecting.h"
 #include "linux/net/dialling.h"
 #include "linux/process.h"
 
@@ -188,6 +189,8 @@ call_done(struct call *call)
     close_fd(steal_fd(&call->waiting_fd));
     dialling_leave(call->dialling);
     call->dialling = NULL;
+    connecting_free(call->connecting);
+    call->connecting = NULL;
 }
 
 static bool

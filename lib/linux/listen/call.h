@@ -17,6 +17,7 @@ enum call_result {
     CALL_SENT, /* the handler answered it itself, or the caller is gone */
     CALL_HOLD, /* asked: call_decide said ASK */
     CALL_DIAL, /* wait until the gateway has answered call->dialling, then run the handler again */
+    CALL_CONNECT, /* call->connecting is to be done, whose end is the answer */
     CALL_WORKER, /* would block: run the handler again on a worker */
     CALL_LATER /* busy (a leased file): run the handler again in a while */
 };
@@ -25,7 +26,8 @@ enum call_result {
 enum call_wait {
     WAIT_ANSWER, /* to its last question */
     WAIT_WHILE, /* a moment */
-    WAIT_DIAL /* the gateway */
+    WAIT_DIAL, /* the gateway */
+    WAIT_CONNECT /* its connect */
 };
 
 #define CALL_GRANTS 3u /* questions one call can have: a link reads, writes and makes a name */
@@ -41,6 +43,7 @@ struct call_grant {
 };
 
 struct dialling;
+struct connecting;
 
 struct call {
     struct boundary *boundary;
@@ -58,6 +61,8 @@ struct call {
     uint32_t n_grants;
     int waiting_fd; /* what a handler that said CALL_LATER keeps open for its next run, or -1 */
     struct dialling *dialling; /* net/dialling.h; owned, or NULL */
+    struct connecting *connecting; /* net/connecting.h; owned until it is started, or NULL */
+    const struct connecting *waits_for; /* the one that was started, which may be gone; or NULL */
     bool is_kept; /* notify.c's: on the heap */
     enum call_wait wait; /* notify.c's and held.c's */
     struct call *next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the calls that wait: for the answer to a question, for the gateway, or for a while.  They
- * cost no thread; a
- * timer looks every 100 ms whether a caller is gone or has a signal to handle.  Knows no system
- * call.  Calls may be added by any thread; the rest is the loop's. */
+ * Owns the calls that wait: for the answer to a question, for the gateway, for their connect, or
+ * for a while.  They cost no thread; a timer looks every 100 ms whether a caller is gone or has a
+ * signal to handle.  Knows no system call.  Calls may be added by any thread; the rest is the
+ * loop's. */
 #include "linux/listen/listeners.h"
 
 #include "linux/process.h"
@@ -179,6 +179,23 @@ held_dialled(struct listeners *listeners, const struct dialling *dialling)
 }
 
 static bool
+is_connecting(const struct call *call, const void *data)
+{
+    return call->wait == WAIT_CONNECT && call->waits_for == data;
+}
+
+struct call *
+held_connected(struct listeners *listeners, const struct connecting *connecting)
+{
+    struct call *taken;
+
+    pthread_mutex_lock(&listeners->lock);
+    taken = take(listeners, is_connecting, connecting);
+    pthread_mutex_unlock(&listeners->lock);
+    return taken;
+}
+
+static bool
 is_of(const struct call *call, const void *data)
 {
     return data == NULL || call->notify == data;
@@ -215,9 +232,13 @@ has_signal(int32_t pid)
            proc_status(pid, "SigBlk", 16, &blocked) && ((pending | shared) & ~blocked) != 0;
 }
 
+/* A connect that goes on is not interrupted: it would be made, and not told. */
 static bool
 is_due(const struct call *call, const void *data)
 {
+    if (call->wait == WAIT_CONNECT) {
+        return !call_is_valid(call);
+    }
     return call->wait == WAIT_WHILE || !call_is_valid(call) || has_signal(call->pid);
 }
 

@@ -25,6 +25,7 @@ struct made_git {
 struct listeners {
     struct boundary *boundary;
     struct workers *workers;
+    struct connectors *connectors; /* net/connecting.h */
     struct slow_devices slow; /* constant */
     struct seen_mount mounts[MOUNTS_SEEN]; /* loop thread */
     int own_fds; /* constant: /proc/self/fd, by which what a descriptor is of is opened or named */
@@ -86,6 +87,8 @@ void held_add(struct call *call);
 void held_answer(struct listeners *listeners, uint64_t ticket, abx_verdict verdict);
 /* The gateway has answered: the call that waits for it goes on.  Any thread. */
 void held_dialled(struct listeners *listeners, const struct dialling *dialling);
+/* The call that waits for this, no longer held; NULL: it was dropped.  Any thread. */
+struct call *held_connected(struct listeners *listeners, const struct connecting *connecting);
 /* All of this listener (NULL: of the box), and what may still come: withdrawn and refused. */
 void held_drop(struct listeners *listeners, struct notify *notify);
 /* Starts the timer if something is held.  Loop thread. */

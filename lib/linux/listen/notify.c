@@ -6,6 +6,7 @@
 #include "linux/listen/listeners.h"
 
 #include "base/mem.h"
+#include "linux/net/connecting.h"
 #include "linux/net/dialling.h"
 
 #include <errno.h>
@@ -172,6 +173,12 @@ call_run(struct call *call)
             dial(kept);
         }
         return;
+    case CALL_CONNECT:
+        kept = keep(call);
+        if (kept != NULL) {
+            connecting_start(kept);
+        }
+        return;
     case CALL_WORKER:
         kept = keep(call);
         if (kept != NULL) {
@@ -285,6 +292,10 @@ listeners_fill(struct listeners *listeners, struct loop *loop)
     if (listeners->workers == NULL) {
         return false;
     }
+    listeners->connectors = connectors_new(listeners);
+    if (listeners->connectors == NULL) {
+        return false;
+    }
     listeners->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (listeners->own_fds < 0) {
         return false;
@@ -318,6 +329,7 @@ listeners_new(struct boundary *boundary)
 
         close_fd(listeners->wake);
         close_fd(listeners->own_fds);
+        connectors_leave(listeners->connectors);
         workers_free(listeners->workers);
         pthread_mutex_destroy(&listeners->lock);
         pthread_rwlock_destroy(&listeners->order);
@@ -397,6 +409,7 @@ notify_close(struct boundary *boundary)
     loop_remove(listeners->source);
     loop_timer_remove(boundary->loop, listeners->timer);
     workers_free(listeners->workers);
+    connectors_leave(listeners->connectors);
     held_drop(listeners, NULL);
     close_fd(listeners->wake);
     close_fd(listeners->own_fds);

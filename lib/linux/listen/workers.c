@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define IDLE_SECONDS 2
+#define LEAVE_NS 300000000 /* more than a patient job takes */
 #define STACK_SIZE (256u << 10)
 
 struct work {
@@ -34,6 +35,7 @@ struct workers {
     unsigned int first, n_queued;
     unsigned int n_threads, n_idle;
     bool ending;
+    bool is_left; /* by its owner: the last thread frees it */
 };
 
 void
@@ -60,6 +62,15 @@ workers_be_apart(void)
     return is_apart;
 }
 
+static void
+destroy(struct workers *workers)
+{
+    pthread_mutex_destroy(&workers->lock);
+    pthread_cond_destroy(&workers->work_came);
+    pthread_cond_destroy(&workers->thread_ended);
+    free(workers);
+}
+
 /* Waits for work; false: none came, or the pool ends. */
 static bool
 wait_for_work(struct workers *workers)
@@ -82,6 +93,7 @@ static void *
 work(void *data)
 {
     struct workers *workers = data;
+    bool is_last;
 
     prctl(PR_SET_NAME, "abx-worker");
     workers_drop_capabilities();
@@ -96,8 +108,12 @@ work(void *data)
         pthread_mutex_lock(&workers->lock);
     }
     workers->n_threads--;
+    is_last = workers->is_left && workers->n_threads == 0;
     pthread_cond_broadcast(&workers->thread_ended);
     pthread_mutex_unlock(&workers->lock);
+    if (is_last) {
+        destroy(workers);
+    }
     return NULL;
 }
 
@@ -180,8 +196,33 @@ workers_free(struct workers *workers)
         pthread_cond_wait(&workers->thread_ended, &workers->lock);
     }
     pthread_mutex_unlock(&workers->lock);
-    pthread_mutex_destroy(&workers->lock);
-    pthread_cond_destroy(&workers->work_came);
-    pthread_cond_destroy(&workers->thread_ended);
-    free(workers);
+    destroy(workers);
+}
+
+void
+workers_leave(struct workers *workers)
+{
+    struct timespec until;
+    bool is_last;
+    int r = 0;
+
+    if (workers == NULL) {
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LEAVE_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&workers->lock);
+    workers->ending = true;
+    pthread_cond_broadcast(&workers->work_came);
+    while (workers->n_threads > 0 && r == 0) {
+        r = pthread_cond_timedwait(&workers->thread_ended, &workers->lock, &until);
+    }
+    is_last = workers->n_threads == 0;
+    workers->is_left = true;
+    pthread_mutex_unlock(&workers->lock);
+    if (is_last) {
+        destroy(workers);
+    }
 }

@@ -20,6 +20,9 @@ struct workers *workers_new(void); /* NULL: no memory */
 int workers_do(struct workers *workers, work_fn fn, void *data);
 /* Waits for running jobs; queued ones are run first. NULL is nothing. */
 void workers_free(struct workers *workers);
+/* The same for jobs that may never end, and own all that they use: it waits for a moment, then they
+ * go on, and the last frees it. */
+void workers_leave(struct workers *workers);
 /* On a worker: from now on its umask and cwd are its own, never the host's; false with errno: they
  * are not, and nothing may be done that needs them. */
 bool workers_be_apart(void);

@@ -9,6 +9,7 @@
  * wait is connected at once, and sees a dead destination as a reset.  Loop thread or worker. */
 #include "linux/net/net_private.h"
 
+#include "linux/net/connecting.h"
 #include "linux/net/dialling.h"
 #include "linux/net/doors.h"
 #include "linux/net/stub.h"
@@ -21,8 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
-
-#define CONNECT_PATIENCE_US 200000 /* how long a worker waits before the call is set aside */
 
 /* ---- deciding ---- */
 
@@ -78,54 +77,14 @@ net_refuse_datagram(struct call *call, const struct address *address, const char
 
 /* ---- connecting ---- */
 
-/* A connect that waits for a full backlog would hold a worker: it is given up for now, and asked
- * again later, when it finds its own attempt going on or done.  0, an errno, or -1: later. */
-static int
-connect_patiently(int fd, const struct address *address)
-{
-    static const struct timeval patience = { .tv_usec = CONNECT_PATIENCE_US };
-    struct timeval before = { 0 };
-    socklen_t size = sizeof before;
-    bool limited;
-    int error = 0;
-
-    getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &before, &size);
-    limited = before.tv_sec == 0 && before.tv_usec > 0 && before.tv_usec <= CONNECT_PATIENCE_US;
-    if (!limited) {
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    }
-    if (connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0) {
-        error = errno;
-    }
-    if (!limited) {
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &before, sizeof before);
-    }
-    if (!limited && (error == EINPROGRESS || error == EALREADY || error == EAGAIN)) {
-        return -1;
-    }
-    return error;
-}
-
-/* The result of connect(), CALL_WORKER or CALL_LATER. */
+/* The caller's socket is connected elsewhere (connecting.h), and `passage`, if not NULL, is taken
+ * along by a connect that is made. */
 static enum call_result
-connect_own(struct call *call, int fd, const struct address *address)
+connect_own(struct call *call, int fd, const struct address *address, int object,
+        struct passage **passage)
 {
-    int flags = fcntl(fd, F_GETFL);
-    int error;
-
-    if ((flags & O_NONBLOCK) == 0) {
-        if (!call->on_worker) {
-            return CALL_WORKER;
-        }
-        error = connect_patiently(fd, address);
-        if (error < 0) {
-            return CALL_LATER;
-        }
-    } else {
-        error = connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 ? errno
-                                                                                             : 0;
-    }
-    return error == 0 ? call_return(call, 0) : call_fail(call, error);
+    call->connecting = connecting_new(fd, address, object, passage);
+    return call->connecting == NULL ? call_starved(call, "", 0) : CALL_CONNECT;
 }
 
 enum call_result
@@ -133,17 +92,25 @@ net_connect(struct call *call, const struct address *address)
 {
     AUTO(closep) int fd = call_take_fd(call, (int)call->args[0]);
 
-    return fd < 0 ? net_failed(call, fd, "connect") : connect_own(call, fd, address);
+    return fd < 0 ? net_failed(call, fd, "connect") : connect_own(call, fd, address, -1, NULL);
+}
+
+enum call_result
+net_connect_object(struct call *call, int object)
+{
+    AUTO(closep) int fd = call_take_fd(call, (int)call->args[0]);
+    const struct address none = { 0 };
+
+    return fd < 0 ? net_failed(call, fd, "connect") : connect_own(call, fd, &none, object, NULL);
 }
 
 /* ---- leaving the box ---- */
 
-/* Connects the socket to where it arrives at our listener; on success that takes the passage. */
+/* Connects the socket to where it arrives at our listener, which takes the passage. */
 static enum call_result
 cross(struct call *call, int fd, struct passage **passage)
 {
     struct address target;
-    enum call_result result;
     int r = doors_open(call->boundary->doors, &(*passage)->to, call->on_worker, &target);
 
     if (r == -EAGAIN) {
@@ -152,11 +119,7 @@ cross(struct call *call, int fd, struct passage **passage)
     if (r < 0) {
         return call_is_starved(r) ? call_starved(call, "", 0) : call_fail(call, ENETUNREACH);
     }
-    result = connect_own(call, fd, &target);
-    if (result == CALL_REPLY && (call->error == 0 || call->error == EINPROGRESS)) {
-        doors_expect(call->boundary->doors, fd, &target, steal_ptr(passage));
-    }
-    return result;
+    return connect_own(call, fd, &target, -1, call->dialling == NULL ? passage : NULL);
 }
 
 /* The gateway has connected outside, or has not. */
@@ -261,7 +224,7 @@ connect_filtered(struct call *call, const struct address *asked)
     }
     address_specify(&address);
     if (is_connected(fd) || (net_is_own(call, &address) && !is_host_port(call, &address))) {
-        return connect_own(call, fd, asked);
+        return connect_own(call, fd, asked, -1, NULL);
     }
     if (doors_is_proxy(call->boundary->doors, &address)) {
         return leave(call, fd, WAY_PROXY, "", &address);

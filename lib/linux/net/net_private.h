@@ -10,8 +10,10 @@
 /* connect() of an internet socket; `address` is not looked at while the call is being dialled for.
  */
 enum call_result net_connect_inet(struct call *call, const struct address *address);
-/* Connects the caller's own socket.  Where that might block, on a worker and a little at a time. */
+/* Connects the caller's own socket, on a thread of its own and a little at a time.  To a socket in
+ * a file system by O_PATH. */
 enum call_result net_connect(struct call *call, const struct address *address);
+enum call_result net_connect_object(struct call *call, int object);
 /* The broker's verdict; also what the address is called. */
 #define NET_NAME_ROOM 256
 abx_verdict net_decide(struct call *call, const struct address *address, const char *verb,

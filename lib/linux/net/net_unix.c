@@ -125,17 +125,6 @@ open_host_socket(const struct call *call, const char *path)
     return S_ISSOCK(stat.st_mode) ? steal_fd(&fd) : -ECONNREFUSED;
 }
 
-static enum call_result
-connect_object(struct call *call, int object)
-{
-    char path[32];
-    struct address address;
-
-    snprintf(path, sizeof path, "/proc/self/fd/%d", object);
-    set_path(&address, path);
-    return net_connect(call, &address);
-}
-
 /* What policy allows of the host. */
 static enum call_result
 connect_host(struct call *call, const struct resolved *resolved)
@@ -143,13 +132,13 @@ connect_host(struct call *call, const struct resolved *resolved)
     AUTO(closep) int host = -1;
 
     if (!plan_is_host_socket(call->boundary->plan, resolved->path)) {
-        return connect_object(call, resolved->object);
+        return net_connect_object(call, resolved->object);
     }
     if (!call->on_worker) {
         return CALL_WORKER;
     }
     host = open_host_socket(call, resolved->path);
-    return host < 0 ? call_fail(call, -host) : connect_object(call, host);
+    return host < 0 ? call_fail(call, -host) : net_connect_object(call, host);
 }
 
 enum call_result
@@ -175,7 +164,7 @@ net_connect_unix(struct call *call, const struct address *address)
         return call_fail(call, ECONNREFUSED);
     }
     if (is_own(call, &resolved)) {
-        return connect_object(call, resolved.object);
+        return net_connect_object(call, resolved.object);
     }
     switch (decide(call, resolved.path, path, resolved.object, "connect")) {
     case ABX_VERDICT_ALLOW:
