@@ -52,6 +52,8 @@ bool guard(abx_policy_builder *builder, const struct options *options, const cha
 void report_error(abx_error *error);
 void events_write_setup(FILE *events, abx_error *error);
 void events_write(FILE *events, abx_event *event);
+/* A denial, on standard error. */
+void report_denial(abx_event *event);
 /* Prints text from outside so that it cannot move the cursor or pass for something else. */
 void print_escaped(FILE *stream, const char *text);
 

@@ -38,6 +38,34 @@ report_error(abx_error *error)
     }
 }
 
+void
+report_denial(abx_event *event)
+{
+    static const struct {
+        const char *before;
+        uint32_t field;
+        const char *after;
+    } parts[] = {
+        { "agentbox: denied to ", ABX_FIELD_VERB, "" },
+        { " '", ABX_FIELD_TARGET, "'" },
+        { " by rule '", ABX_FIELD_RULE, "'" },
+        { " of '", ABX_FIELD_SOURCE, "'" },
+        { ": ", ABX_FIELD_REASON, "" },
+        { "; instead: ", ABX_FIELD_ALTERNATIVE, "" },
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const char *text = abx_event_get_string(event, parts[i].field);
+
+        if (text != NULL) {
+            fputs(parts[i].before, stderr);
+            print_escaped(stderr, text);
+            fputs(parts[i].after, stderr);
+        }
+    }
+    fputc('\n', stderr);
+}
+
 static void
 write_string(FILE *stream, const char *name, const char *text)
 {

@@ -139,6 +139,9 @@ take_events(struct run *run)
         uint32_t type = abx_event_get_type(event);
 
         events_write(run->events, event);
+        if (type == ABX_EVENT_DENIAL && run->process == NULL && run->options.explain) {
+            report_denial(event); /* it never starts, so nothing else explains it */
+        }
         if (type == ABX_EVENT_APPROVAL) {
             asker_take(run->asker, event);
         }

@@ -224,6 +224,7 @@ close_streams(struct fake_command *command)
 struct happening {
     uint64_t command, ticket;
     const struct act *act;
+    int32_t pid;
     abx_verdict verdict;
     uint32_t type;
     const char *reason;
@@ -235,21 +236,41 @@ static void
 do_act(void *data)
 {
     struct happening *h = data;
-    struct subject subject = { .command = h->command, .pid = 1234 };
+    struct subject subject = { .command = h->command, .pid = h->pid };
 
     h->verdict = boundary->broker->decide(boundary->broker->data, &subject, h->act, &h->ticket);
 }
 
-abx_verdict
-fake_act(uint64_t command, const struct act *act, uint64_t *ret_ticket)
+static abx_verdict
+act_by(int32_t pid, uint64_t command, const struct act *act, uint64_t *ret_ticket)
 {
-    struct happening h = { .command = command, .act = act };
+    struct happening h = { .command = command, .act = act, .pid = pid };
 
     loop_call(boundary->loop, do_act, &h);
     if (ret_ticket != NULL) {
         *ret_ticket = h.ticket;
     }
     return h.verdict;
+}
+
+abx_verdict
+fake_act(uint64_t command, const struct act *act, uint64_t *ret_ticket)
+{
+    return act_by(1234, command, act, ret_ticket);
+}
+
+abx_verdict
+fake_try_by(int32_t pid, uint64_t command, uint32_t access, const char *target)
+{
+    const struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = access,
+        .target = target,
+        .verb = "open",
+        .content = -1,
+    };
+
+    return act_by(pid, command, &act, NULL);
 }
 
 abx_verdict
@@ -457,7 +478,10 @@ static void
 program_of(int32_t pid, char *buffer, size_t room)
 {
     atomic_fetch_add(&programs_looked_up, 1);
-    snprintf(buffer, room, "%s", pid == 1234 ? "/usr/bin/fake" : "");
+    snprintf(buffer, room, "%s",
+            pid == 1234 || pid == 1236 ? "/usr/bin/fake"
+            : pid == 1235              ? "/usr/bin/\nother"
+                                       : "");
 }
 
 size_t

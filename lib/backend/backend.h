@@ -115,7 +115,8 @@ struct backend {
      * ENOENT, EACCES... if its program cannot be executed.  *ret_pty: master, with pty, else -1. */
     abx_status (*spawn)(struct boundary *boundary, const struct command *command, int *ret_pty,
             struct fail *fail);
-    /* Path of the executable of a process, "" if unknown.  Any thread. */
+    /* Path of the executable of a process, "" if unknown; its last component is "agentbox-init" as
+     * long as a command does not execute yet.  Any thread. */
     void (*program_of)(int32_t pid, char *buffer, size_t room);
     /* To the process group of the command's leader; 9 to all that it started. */
     abx_status (*signal)(struct boundary *boundary, uint64_t command, int32_t signal);

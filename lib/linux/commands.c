@@ -37,8 +37,13 @@ spawn_failed(const struct command *command, uint32_t step, int error, struct fai
     switch (step) {
     case START_EXEC:
         snprintf(name, sizeof name, "exec:%s", command->argv[0]);
-        return fail_set(
-                fail, ABX_ERR_EXEC, error, name, "'%s' cannot be executed", command->argv[0]);
+        fail_set(fail, ABX_ERR_EXEC, error, name, "'%s' cannot be executed", command->argv[0]);
+        fail_remedy(fail, "%s",
+                error == ENOENT ? "name a program that PATH of the box has, or give its path"
+                : error == ENOEXEC
+                        ? "run it by its interpreter, or begin it with #!"
+                        : "it must be an executable file in the box, and so must its interpreter");
+        return fail->status;
     case START_CWD:
         return fail_set(fail, ABX_ERR_EXEC, error, names[step],
                 "the working directory '%s' cannot be entered",

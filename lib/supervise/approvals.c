@@ -277,9 +277,7 @@ put(abx_box *box, abx_process *process, struct approval *approval)
     }
     *place = approval;
     if (process != NULL) {
-        pthread_mutex_lock(&process->lock);
-        process_announce(process);
-        pthread_mutex_unlock(&process->lock);
+        process_seen(process, approval->program);
     }
     queue_push(&box->context->queue, event, &box->sequence);
     return true;

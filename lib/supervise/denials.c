@@ -13,8 +13,9 @@
 #define QUIET_NS 1000000000u /* at most one event in this time for equal attempts */
 
 struct denial_entry {
-    struct denial_key key; /* its target is the one below */
+    struct denial_key key; /* its target and program are those below */
     char *target;
+    char *program; /* "": unknown */
     abx_event *event; /* the last one */
     uint64_t total;
     uint64_t pending; /* counted since, in no event */
@@ -32,6 +33,7 @@ static void
 entry_done(struct denial_entry *entry)
 {
     free(entry->target);
+    free(entry->program);
     event_unref(entry->event);
 }
 
@@ -60,13 +62,20 @@ has_verb(const struct denial_entry *entry, const char *verb)
     return verb == NULL || (other != NULL && strcmp(other, verb) == 0);
 }
 
+static bool
+has_program(const struct denial_entry *entry, const struct denial_key *key)
+{
+    return key->program == NULL ? entry->key.pid == key->pid
+                                : strcmp(entry->program, key->program) == 0;
+}
+
 static struct denial_entry *
 find(struct denials *denials, const struct denial_key *key)
 {
     for (size_t i = 0; i < denials->entries.count; i++) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
-        if (is_equal(&entry->key, key) && has_verb(entry, key->verb)) {
+        if (is_equal(&entry->key, key) && has_verb(entry, key->verb) && has_program(entry, key)) {
             return entry;
         }
     }
@@ -107,18 +116,22 @@ static void
 record_first(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
         const struct denial_key *key, abx_event *event, uint64_t times)
 {
-    char *target = strdup(key->target);
-    struct denial_entry *entry =
-            target == NULL || event == NULL ? NULL : make_place(denials, queue, sequence);
+    char *target = strdup(key->target), *program = strdup(key->program == NULL ? "" : key->program);
+    struct denial_entry *entry = target == NULL || program == NULL || event == NULL
+                                         ? NULL
+                                         : make_place(denials, queue, sequence);
 
     if (entry == NULL) {
         free(target);
+        free(program);
         return;
     }
     entry->key = *key;
     entry->key.target = target;
+    entry->key.program = program;
     entry->key.verb = NULL; /* the event has it */
     entry->target = target;
+    entry->program = program;
     entry->event = event_ref(event);
     entry->total = times;
     entry->told_ns = clock_now_ns();
@@ -146,6 +159,7 @@ denials_count(struct denials *denials, struct event_queue *queue, const struct d
     if (entry == NULL) {
         return false;
     }
+    entry->key.pid = key->pid;
     if (entry->pending != 0 || !queue_repeat(queue, entry->event, times)) {
         if (clock_now_ns() - entry->told_ns >= QUIET_NS) {
             return false;

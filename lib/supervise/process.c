@@ -96,6 +96,21 @@ process_announce(abx_process *process)
     queue_push(&process->context->queue, event_make(&draft), &process->box->sequence);
 }
 
+void
+process_seen(abx_process *process, const char *program)
+{
+    static const char init[] = "agentbox-init";
+    const char *slash = program == NULL ? NULL : strrchr(program, '/');
+    const char *name = slash == NULL ? program : slash + 1;
+
+    if (name != NULL && strcmp(name, init) == 0) {
+        return; /* maybe it never starts */
+    }
+    pthread_mutex_lock(&process->lock);
+    process_announce(process);
+    pthread_mutex_unlock(&process->lock);
+}
+
 /* What was cut off, as a notice, so that the explanation has it. */
 static void
 tell_lost_output(abx_process *process, int which)

@@ -47,6 +47,9 @@ const char *process_get_output(abx_process *process, uint32_t which, size_t *ret
 int process_take_stdio(abx_process *process, uint32_t which);
 /* Queues STARTED if that was not done; its lock is held. */
 void process_announce(abx_process *process);
+/* `program` (or NULL) of the command did something: it started, unless it is init that looks for
+ * the command's program still.  Takes the process's lock. */
+void process_seen(abx_process *process, const char *program);
 /* Supervisor thread: the command is over (NULL: together with its box). */
 void process_finish(abx_process *process, const struct exit_status *status);
 /* Supervisor thread: stops what the start of a command that never ran had set up. */

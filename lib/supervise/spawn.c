@@ -7,6 +7,8 @@
 #include "supervise/streams.h"
 #include "supervise/way_out.h"
 
+#include "event/names.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -77,6 +79,23 @@ smaller_limit(uint64_t a, uint64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
+/* What the policy denied on the way to the command's program is why it did not start. */
+static void
+say_what_was_denied(abx_process *process, struct fail *fail)
+{
+    uint64_t times;
+    abx_event *event;
+
+    pthread_mutex_lock(&process->lock);
+    event = denials_get(&process->denials, 0, &times);
+    if (event != NULL) {
+        fail_remedy(fail, "the policy denies it: allow to %s '%.100s' (denied by rule '%.60s')",
+                name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS)),
+                event_text(event, ABX_FIELD_TARGET), event_text(event, ABX_FIELD_RULE));
+    }
+    pthread_mutex_unlock(&process->lock);
+}
+
 /* Runs it; on failure nothing of it is left in the box. */
 static abx_status
 start(abx_box *box, abx_process *process, struct streams *streams, struct command *command,
@@ -106,6 +125,9 @@ start(abx_box *box, abx_process *process, struct streams *streams, struct comman
                 : box->context->backend->spawn(box->boundary, command, &process->pty, fail);
     if (r < 0) {
         loop_call(box->context->loop, abandon, process);
+        if (r == ABX_ERR_EXEC) {
+            say_what_was_denied(process, fail);
+        }
         box_forget(box, process);
     }
     return r;

@@ -114,18 +114,15 @@ program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_M
 
 static void
 record(abx_box *box, abx_process *process, const struct denial_key *key, const char *label,
-        const struct subject *subject, const struct act *act, const struct grounds *grounds,
+        const struct subject *who, const struct act *act, const struct grounds *grounds,
         uint64_t times)
 {
     pthread_mutex_t *lock = process == NULL ? &box->lock : &process->lock;
     struct denials *denials = process == NULL ? &box->denials : &process->denials;
-    char program[PATH_MAX];
-    struct subject who = *subject;
     struct event_draft draft;
 
-    who.program = program_of(box, subject, program);
-    tell_begin(&draft, box, key->type, subject->command, label);
-    tell_act(&draft, &who, act, grounds);
+    tell_begin(&draft, box, key->type, who->command, label);
+    tell_act(&draft, who, act, grounds);
     pthread_mutex_lock(lock);
     denials_record(denials, &box->context->queue, &box->sequence, key, &draft, times);
     pthread_mutex_unlock(lock);
@@ -140,9 +137,6 @@ is_counted(abx_box *box, abx_process *process, const struct denial_key *key, uin
     bool counted;
 
     pthread_mutex_lock(lock);
-    if (process != NULL && key->request != ABX_REQUEST_EXEC) {
-        process_announce(process); /* a program may be what keeps it from starting */
-    }
     counted = denials_count(denials, &box->context->queue, key, times);
     pthread_mutex_unlock(lock);
     return counted;
@@ -152,7 +146,7 @@ void
 tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times)
 {
-    const struct denial_key key = {
+    struct denial_key key = {
         .type = type,
         .layer = grounds->layer != 0 ? grounds->layer : layer_of(act),
         .request = act->request,
@@ -161,15 +155,23 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .command = subject->command,
         .target = act->target,
         .verb = act->request == ABX_REQUEST_HTTP ? act->verb : NULL,
+        .pid = subject->pid,
+        .program = subject->program,
     };
+    struct subject who = *subject;
+    char program[PATH_MAX];
     AUTO(freep) char *old_label = NULL;
 
     if (is_counted(box, process, &key, times)) {
         return;
     }
+    who.program = key.program = program_of(box, subject, program);
+    if (process != NULL && key.request != ABX_REQUEST_EXEC) {
+        process_seen(process, who.program); /* a program may be what keeps it from starting */
+    }
     if (process == NULL) {
         old_label = box_label_of(box, subject->command);
     }
-    record(box, process, &key, process == NULL ? old_label : process->label, subject, act, grounds,
+    record(box, process, &key, process == NULL ? old_label : process->label, &who, act, grounds,
             times);
 }

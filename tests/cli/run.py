@@ -83,6 +83,9 @@ CASES = [
     ("a host that can", ["preflight"], 0, r"(?m)^box +yes ", r"^$"),
     ("a policy that this build cannot", ["preflight", "--policy", "nested.json"], 1, r"(?m)^box +no ", r"^$"),
     ("a variable that is not set", ["run", "--profile", "task", "--", "true"], 125, r"^$", r"'output' is not set"),
+    ("a command that the policy denies", ["run", "--policy", "bare.json", "--explain", "--events", "denied", "--", "true"], 126, r"^$",
+     r"(?s)denied to .*/bin/true' by rule 'default' of 'bare.json': no rule.*'true' cannot be executed: Permission denied.*the policy denies it: allow to read"),
+    ("a name that is nothing", ["run", "--", "no-such-program"], 127, r"^$", r"name a program that PATH of the box has"),
     ("a refusal in the events", ["run", "--policy", "nested.json", "--events", "events", "--", "true"], 125, r"^$",
      r"not enforced by this build"),
 ]
@@ -114,6 +117,8 @@ def main():
             os.chmod(os.path.join(folder, name), 0o755)
         os.symlink("secret", os.path.join(workspace, "link"))
         os.symlink("ask.json", os.path.join(workspace, "ask-link"))
+        with open(os.path.join(workspace, "bare.json"), "w") as file:
+            json.dump({"version": 1}, file)
         for name, text in (("short", "1234567\n"), ("secret", "zzreal1234567890\n")):
             with open(os.path.join(workspace, name), "w") as file:
                 file.write(text)
@@ -142,6 +147,12 @@ def main():
         passed, failed = passed + bool(good), failed + (not good)
         if not good:
             print("the setup line:", lines)
+        with open(os.path.join(workspace, "denied")) as file:
+            types = [json.loads(line)["type"] for line in file]
+        good = types[-1] == "setup" and set(types[:-1]) == {"denial"}
+        passed, failed = passed + good, failed + (not good)
+        if not good:
+            print("the events of a command that did not start:", types)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -311,6 +311,30 @@ START_TEST(explain_is_made_from_events_and_empty_without_them)
 }
 END_TEST
 
+START_TEST(denials_of_another_program_are_counted_apart)
+{
+    static const int32_t pids[] = { 1234, 1235, 1236, 1235, 1234 };
+    abx_process *process = spawn(NULL);
+    uint64_t id = abx_process_get_id(process);
+    abx_event *event;
+
+    for (size_t i = 0; i < sizeof pids / sizeof pids[0]; i++) {
+        fake_try_by(pids[i], id, ABX_ACCESS_WRITE, "/w/lock");
+    }
+    fake_exit(id, ABX_EXIT_CODE, 0, false);
+    event = next_event(ABX_EVENT_DENIAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_PROGRAM), "/usr/bin/fake");
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_REPEATS), 3);
+    abx_event_unref(event);
+    event = next_event(ABX_EVENT_DENIAL);
+    ck_assert_ptr_nonnull(strstr(abx_event_get_string(event, ABX_FIELD_PROGRAM), "other"));
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_REPEATS), 2);
+    abx_event_unref(event);
+    ck_assert_ptr_null(next_event(ABX_EVENT_DENIAL));
+    abx_process_unref(process);
+}
+END_TEST
+
 START_TEST(equal_denials_of_many_targets_are_one_line_for_a_model)
 {
     static const char *const targets[] = { "/secret/a", "/secret/b", "/secret/c", "/secret/d",
@@ -995,6 +1019,7 @@ make_suite(void)
     tcase_add_test(tcase, a_refused_system_call_is_told_with_its_name);
     tcase_add_test(tcase, background_processes_keep_their_label);
     tcase_add_test(tcase, explain_is_made_from_events_and_empty_without_them);
+    tcase_add_test(tcase, denials_of_another_program_are_counted_apart);
     tcase_add_test(tcase, equal_denials_of_many_targets_are_one_line_for_a_model);
 
     tcase = new_case(suite, "approvals");
