@@ -357,13 +357,36 @@ asks(const abx_policy *policy)
     return false;
 }
 
+static bool
+is_filtered(const abx_policy *policy)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        if (layer->settings.network == NETWORK_FILTERED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 advice_lines(struct page *page, const abx_policy *policy)
 {
     line_start(page, "When something is denied");
     str_add(&page->out,
             "the call fails at once with 'Permission denied' and the reason is reported "
-            "with the result. It is the policy, no fault of the system: trying again or "
+            "with the result. ");
+    str_add(&page->out,
+            !is_filtered(policy)
+                    ? ""
+                    : "Programs that use the proxy of the environment, such as curl, git and pip, "
+                      "say of a "
+                      "denied host 'CONNECT tunnel failed, response 403' instead; a request by "
+                      "plain http "
+                      "gets the answer 403, with the reason in its body, and curl then exits 0. ");
+    str_add(&page->out,
+            "It is the policy, no fault of the system: trying again or "
             "another way does not help. Use the alternative that the report names, or say "
             "what is needed and why\n");
     if (asks(policy)) {

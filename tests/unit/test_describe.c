@@ -66,6 +66,8 @@ static const char *const told[] = {
     "60000 ms for a command",
     "up to 30 seconds",
     "Permission denied",
+    "CONNECT tunnel failed, response 403",
+    "curl then exits 0",
     "need not be run again",
     "To hr.example.com only these requests: GET HEAD /v1/**, PUT /v1/* (after a person "
     "agreed), "
@@ -93,6 +95,7 @@ static const struct silence_case {
     { "{\"version\":1}", "Limits" },
     { "{\"version\":1,\"extends\":\"read-only\"}", "Input files" },
     { "{\"version\":1,\"extends\":\"read-only\"}", "Hosts" },
+    { "{\"version\":1,\"extends\":\"read-only\"}", "403" },
 };
 
 START_TEST(what_is_not_there_is_not_told)
