@@ -34,6 +34,7 @@ struct transparent {
     struct event *timer;
     struct greeting greeting;
     bool reads; /* requests to the destination are read */
+    bool is_service; /* of the host's loopback: any name may stand for it, and any protocol */
     int inside; /* while it dials */
 };
 
@@ -217,6 +218,23 @@ deny_relayed(struct transparent *transparent)
             "use https on its own port, or HTTP/1.1");
 }
 
+/* Then nothing but its own name goes: by another one other requests could be allowed. */
+static bool
+reads_destination(const struct transparent *transparent)
+{
+    const struct destination *to = &transparent->errand->destination;
+
+    return policy_reads_http(transparent->box->policy, to->name, to->port);
+}
+
+/* One place for the policy, too. */
+static bool
+is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
 static void
 judge(struct transparent *transparent)
 {
@@ -260,7 +278,9 @@ judge(struct transparent *transparent)
                 "turn Encrypted Client Hello off");
     } else if (greeting->host[0] == '\0' || strcmp(greeting->host, name) == 0) {
         pass(transparent);
-    } else if (is_address(name)) {
+    } else if (transparent->reads && is_loopback(name) && is_loopback(greeting->host)) {
+        pass(transparent);
+    } else if (is_address(name) && !reads_destination(transparent)) {
         decide_host(transparent);
     } else {
         deny_other_host(transparent);
@@ -272,7 +292,8 @@ greeting_is_late(evutil_socket_t fd, short events, void *data)
 {
     struct transparent *transparent = data;
 
-    if (!transparent->reads && !transparent->greeting.could_be_tls) { /* so it was none */
+    if (!transparent->reads &&
+            (transparent->is_service || !transparent->greeting.could_be_tls)) { /* so it was none */
         release(transparent);
         return;
     }
@@ -332,7 +353,11 @@ look(void *data)
     greeting_read(bytes, (size_t)n, &transparent->greeting);
     if (transparent->greeting.kind == GREETING_MORE && !is_over(fd)) {
         wait_for_more(transparent);
-    } else if (!shows_secret(transparent, bytes, (size_t)n)) {
+    } else if (shows_secret(transparent, bytes, (size_t)n)) {
+        return;
+    } else if (transparent->is_service && !transparent->reads) {
+        release(transparent);
+    } else {
         judge(transparent);
     }
 }
@@ -343,19 +368,14 @@ connect_both(struct transparent *transparent, int outside)
 {
     const struct destination *to = &transparent->errand->destination;
     const struct watch watch = { look, tunnel_is_gone, transparent };
-    bool is_looked_at = to->way != WAY_HOST_LOOPBACK; /* any name may stand for that */
 
     part_remove(&transparent->part); /* the tunnel takes its place */
-    transparent->reads = is_looked_at &&
-                         (transparent->errand->relay != NULL ||
-                                 policy_reads_http(transparent->box->policy, to->name, to->port));
-    transparent->tunnel =
-            tunnel_start(transparent->box, transparent->errand, transparent->inside, outside,
-                    transparent->reads ? HOLD_BOTH
-                    : is_looked_at     ? HOLD_CLIENT
-                                       : HOLD_NOTHING,
-                    &watch);
-    if (transparent->tunnel == NULL || !is_looked_at) {
+    transparent->is_service = to->way == WAY_HOST_LOOPBACK;
+    transparent->reads = transparent->errand->relay != NULL ||
+                         policy_reads_http(transparent->box->policy, to->name, to->port);
+    transparent->tunnel = tunnel_start(transparent->box, transparent->errand, transparent->inside,
+            outside, transparent->reads ? HOLD_BOTH : HOLD_CLIENT, &watch);
+    if (transparent->tunnel == NULL) {
         transparent_free(transparent);
     }
 }

@@ -147,7 +147,8 @@ copy_settings(struct compiler *compiler)
     abx_status r = ABX_OK;
 
     plan->network = settings->network;
-    if (plan_has_network(plan)) { /* elsewhere they are where they are */
+    if (plan->network == NETWORK_FILTERED &&
+            plan_has_network(plan)) { /* else they are where they are */
         r = policy_loopback_ports(
                 compiler->policy, HOST_PORTS_MAX, &plan->host_ports, compiler->fail);
     }

@@ -11,13 +11,12 @@
 #define EXAMPLES_MAX 4u
 #define PORTS_MAX 8u /* of one of them */
 
-/* Whether the rule is something allowed that can be named; of host_loopback one of its two is. */
+/* Whether the rule is something allowed that can be named. */
 static bool
 is_example(const struct rule *rule, enum slot slot)
 {
     return rule->kind < RULE_GIT_ROOT && rule_slot(rule) == slot && !rule->implied &&
-           rule->origin != ORIGIN_TWIN && rule->verdict == ABX_VERDICT_ALLOW &&
-           !(rule->opens_private && strcmp(rule->pattern, "::1") == 0);
+           rule->origin != ORIGIN_TWIN && rule->verdict == ABX_VERDICT_ALLOW;
 }
 
 /* Whether rule `i` lets connections to the same place as the example through, maybe at other ports.

@@ -180,7 +180,7 @@ abx_status
 builder_add_loopback(abx_policy_builder *builder, uint32_t port_first, uint32_t port_last,
         const struct entry_texts *texts, struct fail *fail)
 {
-    static char ipv4[] = "127.0.0.0/8", ipv6[] = "::1";
+    static char loopback[] = "127.0.0.0/8"; /* ::1 is 127.0.0.1, see host_parse */
     struct rule rule = { .kind = ABX_REQUEST_CONNECT,
         .verdict = ABX_VERDICT_ALLOW,
         .port_first = port_first,
@@ -193,12 +193,7 @@ builder_add_loopback(abx_policy_builder *builder, uint32_t port_first, uint32_t 
     }
     builder->layer->has_network = true;
     builder->given |= texts->origin == ORIGIN_OWN ? GIVEN_NEEDS_NETWORK : 0;
-    rule.pattern = ipv4;
-    r = add_rule(builder, &rule, texts, fail);
-    if (r < 0) {
-        return r;
-    }
-    rule.pattern = ipv6;
+    rule.pattern = loopback;
     return add_rule(builder, &rule, texts, fail);
 }
 

@@ -64,11 +64,8 @@ describe_name(const struct rule *rule)
 bool
 describe_tells(const struct rule *rule, uint32_t kind, uint32_t access, abx_verdict verdict)
 {
-    bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
-
-    return !rule->implied && !is_twin && rule->origin != ORIGIN_TWIN &&
-           rule->origin != ORIGIN_PROTECT && rule->kind == kind && rule->access == access &&
-           rule->verdict == verdict;
+    return !rule->implied && rule->origin != ORIGIN_TWIN && rule->origin != ORIGIN_PROTECT &&
+           rule->kind == kind && rule->access == access && rule->verdict == verdict;
 }
 
 static struct names

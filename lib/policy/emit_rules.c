@@ -43,15 +43,12 @@ is_ipv4_loopback(const struct rule *rule)
     return rule->opens_private && strcmp(rule->pattern, "127.0.0.0/8") == 0;
 }
 
-/* host_loopback makes two rules; the IPv6 one is not written. */
 static bool
 belongs(const struct rule *rule, const struct rule_list *list)
 {
-    bool is_twin = rule->opens_private && strcmp(rule->pattern, "::1") == 0;
-
     return !rule->implied && rule->origin != ORIGIN_PROTECT && rule->kind == list->kind &&
            rule->access == list->access && rule->verdict == list->verdict &&
-           rule->opens_private == list->opens_private && !is_twin &&
+           rule->opens_private == list->opens_private &&
            (!rule->opens_private || is_ipv4_loopback(rule) == list->is_loopback);
 }
 

@@ -186,8 +186,8 @@ parse_name(const char *host, const char *text, struct host_pattern *out, struct 
     return ABX_OK;
 }
 
-abx_status
-host_parse(const char *host, struct host_pattern *ret_pattern, struct fail *fail)
+static abx_status
+parse_as_written(const char *host, struct host_pattern *ret_pattern, struct fail *fail)
 {
     struct host_pattern out = { .form = HOST_NAME };
     AUTO(freep) char *copy = NULL;
@@ -242,6 +242,30 @@ host_parse(const char *host, struct host_pattern *ret_pattern, struct fail *fail
     return r;
 }
 
+/* What every name of the loopback of the machine is for a rule. */
+static void
+be_loopback(struct host_pattern *pattern)
+{
+    static const uint8_t ipv4[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
+
+    *pattern = (struct host_pattern){ .form = HOST_ADDRESS, .prefix = 128 };
+    memcpy(pattern->bytes, ipv4, sizeof ipv4);
+}
+
+abx_status
+host_parse(const char *host, struct host_pattern *ret_pattern, struct fail *fail)
+{
+    abx_status r = parse_as_written(host, ret_pattern, fail);
+
+    if (r == ABX_OK &&
+            ((ret_pattern->form == HOST_NAME && strcmp(ret_pattern->name, "localhost") == 0) ||
+                    (ret_pattern->form == HOST_ADDRESS && ret_pattern->prefix == 128 &&
+                            memcmp(ret_pattern->bytes, &in6addr_loopback, 16) == 0))) {
+        be_loopback(ret_pattern);
+    }
+    return r;
+}
+
 bool
 host_is_single(const struct host_pattern *pattern)
 {
@@ -274,7 +298,7 @@ host_canonical(const char *host, struct fail *fail)
     struct host_pattern pattern;
     char *text;
 
-    if (host_parse(host, &pattern, fail) < 0) {
+    if (parse_as_written(host, &pattern, fail) < 0) {
         return NULL;
     }
     switch (pattern.form) {
@@ -320,7 +344,7 @@ policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE])
     struct host_pattern pattern;
     struct fail fail;
 
-    if (host_parse(host, &pattern, &fail) < 0 || !host_is_single(&pattern)) {
+    if (parse_as_written(host, &pattern, &fail) < 0 || !host_is_single(&pattern)) {
         return false;
     }
     if (pattern.form == HOST_NAME) {

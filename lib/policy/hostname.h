@@ -28,6 +28,7 @@ struct host_pattern {
     char name[HOST_NAME_MAX_BYTES + 1]; /* without the stars, lower case, A-labels */
 };
 
+/* As rules see it: "localhost" and ::1 are 127.0.0.1. */
 abx_status host_parse(const char *host, struct host_pattern *ret_pattern, struct fail *fail);
 /* Whether a pattern could be a request's target: a name or one address. */
 bool host_is_single(const struct host_pattern *pattern);

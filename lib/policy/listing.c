@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define PORTS 65536u
-#define HOST_LOOPBACK "127.0.0.1"
 
 /* A bit for each port. */
 struct port_set {
@@ -57,15 +56,9 @@ policy_loopback_ports(abx_policy *policy, size_t most, struct vec *ret_ports, st
 
     mark_all(policy, &named);
     for (uint32_t port = 1; port < PORTS && ret_ports->count <= most; port++) {
-        const abx_request request = { .size = sizeof request,
-            .kind = ABX_REQUEST_CONNECT,
-            .target = HOST_LOOPBACK,
-            .port = port };
-        struct ruling ruling;
         uint16_t *place;
 
-        if ((named.bits[port / 8] & 1u << port % 8) == 0 ||
-                policy_decide(policy, &request, &ruling) == ABX_VERDICT_DENY) {
+        if ((named.bits[port / 8] & 1u << port % 8) == 0) {
             continue;
         }
         place = vec_add(ret_ports);

@@ -57,8 +57,8 @@ bool path_match_follows(const char *pattern, const char *link, const char *targe
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
 bool policy_guards(abx_policy *policy, const char *directory);
 
-/* Ports of the host's loopback (uint16_t) that some rule opens and none denies, ascending; no more
- * than `most` and one. */
+/* Ports of the host's loopback (uint16_t) that some rule opens, ascending, no more than `most` and
+ * one.  They are there where another rule closes them, too: what is denied is told. */
 abx_status policy_loopback_ports(
         abx_policy *policy, size_t most, struct vec *ret_ports, struct fail *fail);
 /* Unix sockets of the host that the policy allows by name (const char *, borrowed): paths, and

@@ -30,7 +30,7 @@ struct rule {
     bool implied; /* loses every tie */
     bool is_literal; /* pattern has no active wildcard; `pattern` is then the unescaped path */
     bool by_content; /* see struct ruling */
-    bool opens_private; /* CONNECT, from network.private or host_loopback (127.0.0.0/8 and ::1):
+    bool opens_private; /* CONNECT, from network.private or host_loopback (127.0.0.0/8):
                            only these let an address through that is closed by default */
     uint32_t port_first, port_last; /* CONNECT, LISTEN; 0-0: default ports */
     char *pattern; /* PATH: absolute, normalised, variables put in; CONNECT: host pattern or CIDR,

@@ -103,6 +103,29 @@ START_TEST(a_port_of_the_host_is_at_the_boxs_own_loopback)
 }
 END_TEST
 
+static const struct closed_port {
+    const char *rule, *output;
+} closed_ports[] = {
+    { "\"deny\": [\"localhost\"]", "localhost EACCES\n127.0.0.1 EACCES\n::1 EACCES\n" },
+    { "\"deny\": [\"127.0.0.1\"]", "localhost EACCES\n127.0.0.1 EACCES\n::1 EACCES\n" },
+};
+
+START_TEST(a_port_of_the_host_that_another_rule_closes_is_denied_and_told)
+{
+    const struct closed_port *c = &closed_ports[_i];
+    char network[128];
+
+    snprintf(network, sizeof network, "\"host_loopback\": [28080], %s", c->rule);
+    open_again(network);
+    net_box_expect(&net,
+            "hello('localhost', 28080); hello('127.0.0.1', 28080)\n"
+            "hello('::1', 28080, socket.AF_INET6)",
+            c->output);
+    ck_assert(net_box_denied(&net, "connect 127.0.0.1:28080\n"));
+    ck_assert_uint_eq(net.fake.n_connected, 0);
+}
+END_TEST
+
 START_TEST(a_port_of_the_host_where_nobody_listens_refuses)
 {
     char network[64], script[64];
@@ -379,6 +402,8 @@ make_suite(void)
             tcase, a_server_of_the_box_has_the_port_of_an_allowed_one_outside, 0, n_addresses);
     tcase_add_test(tcase, the_boxs_own_address_is_its_own);
     tcase_add_test(tcase, a_port_of_the_host_is_at_the_boxs_own_loopback);
+    tcase_add_loop_test(tcase, a_port_of_the_host_that_another_rule_closes_is_denied_and_told, 0,
+            (int)N_ELEMENTS(closed_ports));
     tcase_add_test(tcase, a_port_of_the_host_where_nobody_listens_refuses);
     tcase_add_test(tcase, the_proxy_is_where_its_url_says_and_needs_no_rule);
     tcase_add_loop_test(

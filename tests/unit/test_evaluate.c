@@ -406,6 +406,68 @@ START_TEST(a_connection_elsewhere_is_told_each_destination_once_with_its_ports)
 }
 END_TEST
 
+static const struct loopback_case {
+    const char *network, *target;
+    abx_verdict verdict;
+} loopback_cases[] = {
+    { "", "localhost", ABX_VERDICT_ALLOW },
+    { "", "LOCALHOST.", ABX_VERDICT_ALLOW },
+    { "", "::1", ABX_VERDICT_ALLOW },
+    { ",\"deny\":[\"localhost\"]", "127.0.0.1", ABX_VERDICT_DENY },
+    { ",\"deny\":[\"localhost\"]", "::1", ABX_VERDICT_DENY },
+    { ",\"deny\":[\"::1\"]", "localhost", ABX_VERDICT_DENY },
+    { ",\"deny\":[\"127.0.0.0/8\"]", "::1", ABX_VERDICT_DENY },
+    { ",\"ask\":[\"localhost:8080\"]", "127.0.0.1", ABX_VERDICT_ASK },
+    { ",\"ask\":[\"127.0.0.1:8080\"]", "localhost", ABX_VERDICT_ASK },
+    { ",\"ask\":[\"localhost:8081\"]", "127.0.0.1", ABX_VERDICT_ALLOW },
+};
+
+START_TEST(a_port_of_the_host_is_decided_alike_by_each_of_its_names)
+{
+    const struct loopback_case *c = &loopback_cases[_i];
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    struct abx_request request = { sizeof request, ABX_REQUEST_CONNECT, 0, 8080, c->target };
+    struct ruling ruling;
+    char json[512];
+
+    snprintf(json, sizeof json,
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"host_loopback\":[8080]%s}}",
+            c->network);
+    ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
+    ck_assert_msg(policy_decide(policy, &request, &ruling) == c->verdict, "%s%s: %s", c->target,
+            c->network, ruling.id);
+}
+END_TEST
+
+START_TEST(requests_and_credentials_know_a_port_of_the_host_by_each_of_its_names)
+{
+    static const char *const hosts[] = { "localhost", "127.0.0.1", "::1" };
+    static const char json[] =
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"host_loopback\":[8080,8081],"
+            "\"allow\":[{\"host\":\"localhost:8080\",\"http\":[{\"methods\":[\"GET\"],\"path\":"
+            "\"/v1/**\"}]}]},"
+            "\"credentials\":[{\"name\":\"k\",\"env\":\"K\",\"hosts\":[\"localhost:8081\"]}]}";
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    char url[64];
+
+    ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
+    for (size_t i = 0; i < N_ELEMENTS(hosts); i++) {
+        struct abx_request request = { sizeof request, ABX_REQUEST_HTTP, 0, 0, url, "GET" };
+        const bool is_long = strchr(hosts[i], ':') != NULL;
+        struct ruling ruling;
+
+        snprintf(url, sizeof url, is_long ? "http://[%s]:8080/v1/a" : "http://%s:8080/v1/a",
+                hosts[i]);
+        ck_assert_uint_eq(policy_decide(policy, &request, &ruling), ABX_VERDICT_ALLOW);
+        request.verb = "POST";
+        ck_assert_uint_eq(policy_decide(policy, &request, &ruling), ABX_VERDICT_DENY);
+        ck_assert(policy_reads_http(policy, hosts[i], 8080));
+        ck_assert(policy_credential_goes_to(policy, 0, hosts[i], 8081));
+        ck_assert(!policy_credential_goes_to(policy, 0, hosts[i], 8080));
+    }
+}
+END_TEST
+
 START_TEST(the_first_layer_that_says_the_strictest_is_the_source)
 {
     AUTO(abx_policy_unrefp)
@@ -613,6 +675,9 @@ make_suite(void)
     tcase_add_test(tcase, a_rule_without_a_reason_gets_a_sentence);
     tcase_add_loop_test(tcase, a_connection_elsewhere_is_told_each_destination_once_with_its_ports,
             0, N_ELEMENTS(connect_cases));
+    tcase_add_loop_test(tcase, a_port_of_the_host_is_decided_alike_by_each_of_its_names, 0,
+            N_ELEMENTS(loopback_cases));
+    tcase_add_test(tcase, requests_and_credentials_know_a_port_of_the_host_by_each_of_its_names);
     tcase_add_test(tcase, the_first_layer_that_says_the_strictest_is_the_source);
     tcase_add_test(tcase, no_network_is_its_own_reason);
     tcase_add_test(tcase, gits_configuration_is_denied_by_content);

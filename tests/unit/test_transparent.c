@@ -314,6 +314,66 @@ START_TEST(the_hosts_own_services_may_be_called_as_one_likes)
 END_TEST
 
 /* ---- requests that are to be read ---- */
+START_TEST(requests_to_the_hosts_own_services_are_read_where_rules_are_about_them)
+{
+    struct told told;
+    uint64_t dialled;
+    int program, server;
+
+    egress_box_close();
+    egress_box_open("{\"version\":1,\"network\":{\"mode\":\"filtered\",\"host_loopback\":[%u],"
+                    "\"allow\":[\"myapp.test\",{\"host\":\"localhost:%u\",\"http\":[{\"methods\":"
+                    "[\"GET\"],\"path\":\"/v1/**\"}]}]}}",
+            port, port);
+    ck_assert_int_eq(dial_and_wait("127.0.0.1", port, WAY_HOST_LOOPBACK, &dialled), 0);
+    server = accept_one(listener);
+    program = connect_box("127.0.0.1", port, WAY_HOST_LOOPBACK, dialled);
+    if (_i == 0) {
+        send_text(program, "GET / HTTP/1.1\r\nHost: myapp.test\r\n\r\n");
+        ck_assert_int_eq(strncmp(receive_to_end(program), "HTTP/1.1 421 ", 13), 0);
+    } else {
+        send_text(program, "EHLO me\r\n");
+        expect_reset(program);
+    }
+    expect_reset(server);
+    broker_tells(&told);
+    ck_assert_str_eq(told.rule, _i == 0 ? "network:host" : "network:http");
+    close_both(program, server);
+}
+END_TEST
+
+START_TEST(a_stand_in_is_not_said_to_the_hosts_own_services)
+{
+    struct told told;
+    uint64_t dialled;
+    int program, server;
+
+    egress_box_close();
+    egress_box_open("{\"version\":1,\"network\":{\"mode\":\"filtered\",\"host_loopback\":[%u]},"
+                    "\"credentials\":[{\"name\":\"hr\",\"env\":\"T\",\"hosts\":[\"hr.test\"]}]}",
+            port);
+    broker_says("hr", ABX_VERDICT_DENY);
+    ck_assert_int_eq(dial_and_wait("127.0.0.1", port, WAY_HOST_LOOPBACK, &dialled), 0);
+    server = accept_one(listener);
+    program = connect_box("127.0.0.1", port, WAY_HOST_LOOPBACK, dialled);
+    send_text(program, "AUTH ");
+    expect_text(server, "AUTH ");
+    send_text(program, "still not read\r\n");
+    expect_text(server, "still not read\r\n");
+    close_both(program, server);
+
+    ck_assert_int_eq(dial_and_wait("127.0.0.1", port, WAY_HOST_LOOPBACK, &dialled), 0);
+    server = accept_one(listener);
+    program = connect_box("127.0.0.1", port, WAY_HOST_LOOPBACK, dialled);
+    send_text(program, strchr(egress_environment(the_box)[0], '=') + 1);
+    expect_reset(program);
+    expect_reset(server);
+    broker_tells(&told);
+    ck_assert_str_eq(told.target, "hr");
+    close_both(program, server);
+}
+END_TEST
+
 static void
 open_reading(void)
 {
@@ -392,6 +452,9 @@ make_suite(void)
     tcase_add_test(tcase, a_question_ends_with_its_connection);
     tcase_add_test(tcase, the_hosts_own_services_may_be_called_as_one_likes);
     tcase_add_loop_test(tcase, a_stand_in_is_not_said_where_nobody_replaces_it, 0, 2);
+    tcase_add_loop_test(
+            tcase, requests_to_the_hosts_own_services_are_read_where_rules_are_about_them, 0, 2);
+    tcase_add_test(tcase, a_stand_in_is_not_said_to_the_hosts_own_services);
     tcase_add_test(tcase, where_requests_are_read_nothing_else_passes);
     suite_add_tcase(suite, tcase);
     return suite;
