@@ -8,6 +8,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,11 +43,21 @@ finish(struct through *through, int status)
     fn(data, status);
 }
 
+/* It has said all it will say. */
+static bool
+is_over(int fd)
+{
+    struct pollfd state = { .fd = fd, .events = POLLRDHUP };
+
+    return poll(&state, 1, 0) == 1 && (state.revents & POLLRDHUP) != 0;
+}
+
 static void
 answered(evutil_socket_t fd, short events, void *data)
 {
     struct through *through = data;
     uint8_t *bytes = egress_scratch(through->box);
+    const bool was_over = is_over(fd); /* before it is looked at, so that nothing is missed */
     ssize_t n = recv(fd, bytes, HTTP_HEAD_MAX, MSG_PEEK);
     const struct span connect = { "CONNECT", strlen("CONNECT") };
     struct http_head head;
@@ -61,10 +72,10 @@ answered(evutil_socket_t fd, short events, void *data)
         return;
     }
     r = http_response_parse((const char *)bytes, (size_t)n, connect, &head, &why);
-    if (r == 0) {
+    if (r == 0 && !was_over) {
         return;
     }
-    if (r < 0 || head.status < 200 || recv(fd, bytes, (size_t)r, 0) != r) {
+    if (r <= 0 || head.status < 200 || recv(fd, bytes, (size_t)r, 0) != r) {
         finish(through, -EPROTO);
         return;
     }

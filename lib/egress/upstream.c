@@ -203,10 +203,10 @@ is_in_range(const char *range, const char *name)
     char text[INET6_ADDRSTRLEN];
     const char *slash = strchr(range, '/');
     const int family = strchr(range, ':') != NULL ? AF_INET6 : AF_INET;
-    uint16_t bits;
+    uint16_t bits = 0; /* which is no port, and all addresses */
 
     if (slash == NULL || slash - range >= (ptrdiff_t)sizeof text ||
-            !read_port(slash + 1, strlen(slash + 1), &bits) ||
+            (strcmp(slash + 1, "0") != 0 && !read_port(slash + 1, strlen(slash + 1), &bits)) ||
             bits > (family == AF_INET ? 32 : 128)) {
         return false;
     }

@@ -105,6 +105,10 @@ static const struct exception_case {
     { "10.0.0.0/8", "11.1.2.3", 443, false },
     { "10.0.0.0/9", "10.128.0.1", 443, false },
     { "10.0.0.0/40", "10.0.0.1", 443, false },
+    { "0.0.0.0/0", "10.1.2.3", 443, true },
+    { "0.0.0.0/0", "fd00::1", 443, false },
+    { "::/0", "fd00::1", 443, true },
+    { "10.0.0.0/", "10.0.0.1", 443, false },
     { "10.1.2.3", "10.1.2.3", 443, true },
     { "2.3", "10.1.2.3", 443, false },
     { "fd00::/8", "fd12::1", 443, true },
@@ -240,6 +244,7 @@ static const struct answer_case {
     { "HTTP/1.1 302 Found\r\nLocation: http://x/\r\n\r\n", ABX_EVENT_NOTICE, "answered 302" },
     { "SSH-2.0-x\r\n\r\n", ABX_EVENT_NOTICE, "gave no answer" },
     { "", ABX_EVENT_NOTICE, "gave no answer" },
+    { "HTTP/1.1 200 OK\r\nVia", ABX_EVENT_NOTICE, "gave no answer" },
 };
 
 START_TEST(whatever_it_answers_nothing_is_dialled_past_it)
