@@ -271,6 +271,8 @@ plan_allows_link(const struct plan *plan, const char *link, const char *target)
     return true;
 }
 
+const char *const plan_copy_prefix = GIT_COPY_PREFIX;
+
 const char *const plan_devices[] = { "/dev/full", "/dev/null", "/dev/ptmx", "/dev/random",
     "/dev/tty", "/dev/urandom", "/dev/zero", NULL };
 

@@ -139,6 +139,8 @@ bool plan_is_git_link(const struct plan *plan, const char *path);
  * A private place is the box's own, unless a writable root lies in it: Landlock gives rights to all
  * that is below. */
 bool plan_lets_write(const struct plan *plan, const char *path);
+/* How names in git directories begin that no box may touch: judged content on its way. */
+extern const char *const plan_copy_prefix;
 /* The devices that every box has; NULL-terminated. */
 extern const char *const plan_devices[];
 /* Whether the path lies in a private place: the box's own, the host has another thing there.

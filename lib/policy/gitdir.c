@@ -42,6 +42,13 @@ name_ends(struct name name, const char *suffix)
 }
 
 static bool
+is_copy(struct name name)
+{
+    return name.length >= strlen(GIT_COPY_PREFIX) &&
+           strncasecmp(name.text, GIT_COPY_PREFIX, strlen(GIT_COPY_PREFIX)) == 0;
+}
+
+static bool
 take_name(const char **path, struct name *ret_name)
 {
     const char *end = strchrnul(*path, '/');
@@ -68,6 +75,9 @@ classify_name(struct name name, const char *rest, uint32_t *ret_used)
     if (name_is(name, "commondir")) {
         return GIT_LINK;
     }
+    if (is_copy(name)) {
+        return GIT_COPY;
+    }
     if (!name_is(name, "hooks") && !name_is(name, "info")) {
         return GIT_FREE;
     }
@@ -77,6 +87,9 @@ classify_name(struct name name, const char *rest, uint32_t *ret_used)
     *ret_used = 2;
     if (name_is(name, "hooks")) {
         return name_ends(next, ".sample") ? GIT_FREE : GIT_HOOK;
+    }
+    if (is_copy(next)) {
+        return GIT_COPY;
     }
     return name_is(next, "attributes") ? GIT_ATTRIBUTES : GIT_FREE;
 }
@@ -211,6 +224,11 @@ git_place_enter(enum git_place place, const char *text, size_t length, enum git_
         *ret_file = is_hook ? GIT_HOOK : GIT_ATTRIBUTES;
         return GIT_OUT;
     }
+    if (place != GIT_IN_HOOKS && place != GIT_OUT && is_copy(name)) {
+        *ret_inherits = true;
+        *ret_file = GIT_COPY;
+        return GIT_OUT;
+    }
     if (place == GIT_IN_HOOKS || place == GIT_IN_INFO || place == GIT_OUT) {
         *ret_file = GIT_FREE;
         return GIT_OUT;
@@ -249,6 +267,7 @@ git_file_refuses(enum git_file file, const char *verb)
     case GIT_FREE:
         return false;
     case GIT_HOOK: /* a mode would be enough to make it run */
+    case GIT_COPY: /* whoever has it, or another name of it, has what it becomes */
         return true;
     case GIT_CONFIG:
     case GIT_ATTRIBUTES:

@@ -15,8 +15,12 @@ enum git_file {
     GIT_HOOK, /* hooks/NAME: never */
     GIT_CONFIG, /* config, config.worktree: only by a replacement whose content passes */
     GIT_ATTRIBUTES, /* info/attributes: likewise */
-    GIT_LINK /* commondir: would send git to another directory; only by content */
+    GIT_LINK, /* commondir: would send git to another directory; only by content */
+    GIT_COPY /* GIT_COPY_PREFIX and more: judged content on its way to a name beside it; never */
 };
+
+/* How names begin under which judged content waits to be renamed over another name. */
+#define GIT_COPY_PREFIX ".abx-"
 
 /* Whether git, on whatever file system, takes a component of this length for ".git". */
 bool git_is_name(const char *name, size_t length);

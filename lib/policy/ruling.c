@@ -21,6 +21,8 @@ static const struct {
             "use a .gitattributes file in the workspace" },
     [GIT_LINK] = { "protect:.git", "this file sends git to another directory",
             "let the user change it outside the box" },
+    [GIT_COPY] = { "protect:.git", "what was judged waits here to take a name of git's",
+            "use another name" },
 };
 
 bool

@@ -37,6 +37,7 @@ ATTACKS = {
     "a repository whose parent was renamed": "mv v w; echo x >w/x/.git/hooks/pre-commit",
     "a repository that came out of its parent": "mv v/x y; echo x >y/.git/hooks/pre-commit",
     "a git directory that is moved away, changed and moved back": "mv v/x/.git o; echo x >o/hooks/pre-commit; mv o v/x/.git",
+    "a name of what was judged": "cp evil/config v/x/.git/.abx-1-0",
     "a repository that stood there": "echo x >old/.git/hooks/pre-commit",
 }
 PREPARE = """mkdir -p evil/objects evil/refs evil/hooks v; echo 'ref: refs/heads/main' >evil/HEAD

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ ENOUGH = 50  # tries: fewer would tell nothing
 AT_MOST = 60  # seconds, on a machine that is busy
 LINK = b"gitdir: ../evil\n"
 EVIL = b"[core]\n\tfsmonitor = /bin/evil\n"
+IN_CREATE = 0x100
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -216,6 +218,43 @@ def a_key():
         return race(attempt)
 
 
+def grab():
+    """Opens for writing what comes into m/.git under a name that the supervisor makes."""
+    watch = libc.inotify_init1(0)
+    libc.inotify_add_watch(watch, b"m/.git", IN_CREATE)
+    while True:
+        events = os.read(watch, 65536)
+        while events:
+            length = struct.unpack("iIII", events[:16])[3]
+            name, events = events[16 : 16 + length].rstrip(b"\0"), events[16 + length :]
+            fd = libc.open(b"m/.git/" + name, os.O_WRONLY | os.O_APPEND) if name.startswith(b".abx-") else -1
+            if fd >= 0:
+                os.write(fd, EVIL)
+                os.close(fd)
+
+
+def list_always():
+    while True:
+        os.listdir("m/.git")
+
+
+def a_copy():
+    """What was judged and takes the name of the configuration is written to on its way there, which many readers make long."""
+    subprocess.run(["git", "init", "-q", "m"], check=True)
+    for i in range(2000):
+        open(f"m/.git/{i:064}", "w").close()
+    judged = content_of("m/.git/config")
+
+    def attempt():
+        with open("m/.git/config.lock", "wb") as lock:
+            lock.write(judged)
+        os.rename("m/.git/config.lock", "m/.git/config")
+        return content_of("m/.git/config") != judged
+
+    with Child(grab), Child(list_always), Child(list_always), Child(list_always):
+        return race(attempt)
+
+
 # ---- what the host handed in for reading ----
 
 
@@ -314,6 +353,7 @@ POLICIES = {
 KINDS = {name: lambda made=made: a_name_of_git(*made) for name, made in NAMES.items()}
 KINDS["a hook in a new git directory"] = a_hook
 KINDS["a key in a new git directory"] = a_key
+KINDS["a configuration that was judged"] = a_copy
 KINDS["a file that was handed in"] = lambda: handed_in(os.O_WRONLY)
 KINDS["a file that was handed in, cut off"] = lambda: handed_in(os.O_RDONLY | os.O_TRUNC)
 KINDS["a directory for a file"] = turned

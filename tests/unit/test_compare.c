@@ -539,7 +539,7 @@ START_TEST(a_git_directory_is_the_same_name_by_name)
 {
     static const char *const names[] = { "hooks", "x.sample", ".sample", "config",
         "config.worktree", "commondir", "info", "attributes", "worktrees", "modules", "objects",
-        "refs", "logs", "x", "HOOKS", "Config" };
+        "refs", "logs", "x", "HOOKS", "Config", ".abx-x", ".abx-x.sample" };
 
     random_state = (uint32_t)_i + 1;
     for (int round = 0; round < 50000; round++) {

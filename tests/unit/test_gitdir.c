@@ -57,6 +57,13 @@ static const struct file_case {
     { "worktrees/t/config", GIT_CONFIG, 3 },
     { "worktrees/t/hooks/x", GIT_HOOK, 4 },
     { "worktrees/t/modules/s/info/attributes", GIT_ATTRIBUTES, 6 },
+    { ".abx-1-0", GIT_COPY, 1 },
+    { ".ABX-1/x", GIT_COPY, 1 },
+    { ".abx", GIT_FREE, 0 },
+    { "info/.abx-1-0", GIT_COPY, 2 },
+    { "modules/a/b/.abx-1-0", GIT_COPY, 4 },
+    { "worktrees/t/.abx-1-0", GIT_COPY, 3 },
+    { "objects/.abx-1-0", GIT_FREE, 0 },
 };
 
 START_TEST(a_file_of_a_git_directory_is_what_git_takes_it_for)
@@ -119,6 +126,9 @@ START_TEST(hooks_never_come_and_configuration_only_goes)
 {
     ck_assert(git_file_refuses(GIT_HOOK, "unlink"));
     ck_assert(git_file_refuses(GIT_HOOK, NULL));
+    ck_assert(git_file_refuses(GIT_COPY, "unlink"));
+    ck_assert(git_file_refuses(GIT_COPY, "rename"));
+    ck_assert(git_file_refuses(GIT_COPY, "chmod"));
     ck_assert(git_file_refuses(GIT_CONFIG, "rename"));
     ck_assert(git_file_refuses(GIT_CONFIG, NULL));
     ck_assert(git_file_refuses(GIT_HOOK, "chmod"));

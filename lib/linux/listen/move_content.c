@@ -4,10 +4,12 @@
 #include "linux/listen/calls_name.h"
 
 #include "base/mem.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define CONTENT_MAX (1 << 20)
@@ -60,15 +62,16 @@ content_copy(const struct resolved *source, int opened, int to_parent)
     return steal_fd(&copy);
 }
 
-int
-name_put_copy(int copy, int to_parent, const char *name)
+/* Over what has the name.  The name before it is refused to every box, so that nobody can
+ * open the copy to write, link it, or put another file in its place. */
+static int
+replace(const char *copy, int to_parent, const char *name)
 {
-    char link[32], temporary[64];
+    char temporary[64];
 
-    snprintf(link, sizeof link, "/proc/self/fd/%d", copy);
     for (unsigned int i = 0; i < 100; i++) {
-        snprintf(temporary, sizeof temporary, ".abx-%d-%u", (int)gettid(), i);
-        if (linkat(AT_FDCWD, link, to_parent, temporary, AT_SYMLINK_FOLLOW) == 0) {
+        snprintf(temporary, sizeof temporary, "%s%d-%u", plan_copy_prefix, (int)gettid(), i);
+        if (linkat(AT_FDCWD, copy, to_parent, temporary, AT_SYMLINK_FOLLOW) == 0) {
             break;
         }
         if (errno != EEXIST || i == 99) {
@@ -82,4 +85,26 @@ name_put_copy(int copy, int to_parent, const char *name)
         return r;
     }
     return 0;
+}
+
+int
+name_put_copy(int copy, int to_parent, const char *name)
+{
+    char link[32];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", copy);
+    if (linkat(AT_FDCWD, link, to_parent, name, AT_SYMLINK_FOLLOW) == 0) {
+        return 0;
+    }
+    if (errno != EEXIST) {
+        return -errno;
+    }
+    if (strcasecmp(name, ".git") != 0) {
+        return replace(link, to_parent, name);
+    }
+    /* Beside ".git" every name is the box's, so there is a moment without one. */
+    return unlinkat(to_parent, name, 0) == 0 &&
+                           linkat(AT_FDCWD, link, to_parent, name, AT_SYMLINK_FOLLOW) == 0
+                   ? 0
+                   : -errno;
 }
