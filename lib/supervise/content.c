@@ -81,22 +81,43 @@ spells_git(const char *path)
     return false;
 }
 
-/* "gitdir: PATH": to a directory whose hooks and configuration are guarded. */
+/* `path` as it is spelled, from the real directory `parent` on: only the names of directories that
+ * it climbs out of first are left out. */
+static char *
+spelled_from(const char *parent, const char *path)
+{
+    AUTO(freep) char *directory = strdup(parent);
+
+    if (path[0] == '/') {
+        return strdup(path);
+    }
+    for (; directory != NULL && strncmp(path, "../", 3) == 0; path += 3) {
+        char *above = path_parent(directory);
+
+        free(directory);
+        directory = above;
+    }
+    return directory == NULL ? NULL : path_join(directory, path);
+}
+
+/* "gitdir: PATH": to a directory whose hooks and configuration are guarded.  No link is on the way:
+ * it could lead elsewhere later. */
 static bool
 git_file_allows(
         abx_policy *policy, const struct host_view *host, const char *target, const char *text)
 {
     const char *path = text + strlen("gitdir: ");
     AUTO(freep) char *parent = path_parent(target);
-    AUTO(freep) char *joined = NULL;
+    AUTO(freep) char *spelled = NULL;
     AUTO(freep) char *real = NULL;
 
     if (parent == NULL || strncmp(text, "gitdir: ", strlen("gitdir: ")) != 0 || !spells_git(path)) {
         return false;
     }
-    joined = path[0] == '/' ? strdup(path) : path_join(parent, path);
-    real = joined == NULL ? NULL : host->real_path(host->data, joined);
-    return real != NULL && is_guarded(policy, real, "hooks/x", "protect:.git/hooks") &&
+    spelled = spelled_from(parent, path);
+    real = spelled == NULL ? NULL : host->real_path(host->data, spelled);
+    return real != NULL && strcmp(spelled, real) == 0 &&
+           is_guarded(policy, real, "hooks/x", "protect:.git/hooks") &&
            is_guarded(policy, real, "config", "protect:.git/config");
 }
 

@@ -28,6 +28,10 @@ ATTACKS = {
     "a prepared file that is linked": "mkdir m; echo 'gitdir: ../evil' >f; ln f m/.git",
     "a file that leads elsewhere": "mkdir m; echo 'gitdir: ../evil' >m/.git; sleep 0.6",
     "a file that leads to a hook's directory": "mkdir m; echo 'gitdir: ../v/x/.git/objects' >m/.git; sleep 0.6",
+    "a file that leads over a link": "ln -s $PWD/.git .git/objects/l; mkdir m; echo gitdir: $PWD/.git/objects/l >m/.git; sleep 0.6",
+    "a file that leads out of a link":
+        "ln -s $PWD/.git/refs .git/objects/l; mkdir m; echo gitdir: $PWD/.git/objects/l/.. >m/.git; sleep 0.6",
+    "a file that leads behind a link": "ln -s v way; mkdir m; echo gitdir: ../way/x/.git >m/.git; sleep 0.6",
     "a separate git directory": "git init -q --separate-git-dir=evil m; sleep 0.6",
     "a worktree whose common directory is elsewhere":
         "mkdir -p .git/worktrees/t; echo ../../../evil >.git/worktrees/t/commondir; sleep 0.6",
