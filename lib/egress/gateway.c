@@ -155,7 +155,8 @@ start_dial(struct post *post)
     }
     wanted->errand->relay = upstream_relay(wanted->box->upstream, &wanted->errand->destination);
     dial = dial_start(wanted->box, &wanted->errand->subject, &wanted->errand->destination,
-            wanted->errand->relay != NULL ? DIAL_PLAIN : DIAL_TUNNEL, dial_done, wanted);
+            upstream_is_plain(&wanted->errand->destination) ? DIAL_PLAIN : DIAL_TUNNEL, dial_done,
+            wanted);
     if (dial != NULL) {
         wanted->dial = dial;
     }

@@ -421,7 +421,8 @@ transparent_start(struct egress_box *box, const struct errand *errand, int insid
         return;
     }
     dial = dial_start(box, &errand->subject, &errand->destination,
-            transparent->errand->relay != NULL ? DIAL_PLAIN : DIAL_TUNNEL, dialled, transparent);
+            upstream_is_plain(&errand->destination) ? DIAL_PLAIN : DIAL_TUNNEL, dialled,
+            transparent);
     if (dial != NULL) {
         transparent->dial = dial;
     }

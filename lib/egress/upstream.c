@@ -288,12 +288,16 @@ upstream_of(const struct upstream *upstream, const struct destination *destinati
     return is_plain ? upstream->plain : upstream->tunnel;
 }
 
+bool
+upstream_is_plain(const struct destination *destination)
+{
+    return destination->way == WAY_TRANSPARENT && destination->port == PORT_PLAIN;
+}
+
 const struct upstream_proxy *
 upstream_relay(const struct upstream *upstream, const struct destination *destination)
 {
-    return destination->way == WAY_TRANSPARENT && destination->port == PORT_PLAIN
-                   ? upstream_of(upstream, destination, true)
-                   : NULL;
+    return upstream_is_plain(destination) ? upstream_of(upstream, destination, true) : NULL;
 }
 
 void

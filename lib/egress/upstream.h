@@ -27,6 +27,8 @@ void upstream_free(struct upstream *upstream);
 
 /* The proxy that leads to a destination; NULL: it is dialled.  `is_plain`: requests that are not
  * encrypted, of which it gets each by its URL; else it is asked to CONNECT. */
+/* Whether what a program sends there itself is requests that are not encrypted. */
+bool upstream_is_plain(const struct destination *destination);
 const struct upstream_proxy *upstream_of(
         const struct upstream *upstream, const struct destination *destination, bool is_plain);
 /* The one that gets the requests of a connection whose program believes that it speaks with the

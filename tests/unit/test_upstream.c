@@ -5,7 +5,9 @@
 
 #include "unit/main.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -233,6 +235,25 @@ START_TEST(the_proxy_is_told_who_asks_and_nobody_else_is)
 }
 END_TEST
 
+START_TEST(port_80_is_dialled_where_only_tunnels_have_a_proxy)
+{
+    struct pollfd nobody;
+    uint64_t dialled;
+    uint16_t port;
+    char url[64];
+
+    listener = listen_on_loopback(8, &port);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", port);
+    egress_box_upstream = (struct egress_upstream){ NULL, url, NULL };
+    egress_box_open("%s", NETWORK);
+    /* Closed, so the dial ends where it is decided, and nothing is needed to listen. */
+    ck_assert_int_eq(dial_and_wait("localhost", 80, WAY_TRANSPARENT, &dialled), EACCES);
+    nobody = (struct pollfd){ .fd = listener, .events = POLLIN };
+    ck_assert_int_eq(poll(&nobody, 1, 0), 0);
+    close_box();
+}
+END_TEST
+
 static const struct answer_case {
     const char *answer;
     uint32_t type;
@@ -360,6 +381,7 @@ make_suite(void)
     tcase_add_test(
             tcase, a_name_is_sent_as_a_name_and_bytes_behind_the_answer_are_the_destinations);
     tcase_add_test(tcase, the_proxy_is_told_who_asks_and_nobody_else_is);
+    tcase_add_test(tcase, port_80_is_dialled_where_only_tunnels_have_a_proxy);
     tcase_add_loop_test(tcase, whatever_it_answers_nothing_is_dialled_past_it, 0,
             (int)(sizeof answer_cases / sizeof answer_cases[0]));
     tcase_add_test(tcase, a_proxy_that_is_not_there_is_told);
