@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tells TLS, HTTP/1 and the rest apart.  HTTP is told by its first line as a whole, so that no
- * other protocol of lines (SMTP, FTP, IRC) is taken for it; a client of those ends its line anyway.
- */
+ * Tells TLS, HTTP and the rest apart.  HTTP is told by its first line as a whole, so that no other
+ * protocol of lines (SMTP, FTP, IRC) is taken for it; a client of those ends its line anyway.  Of
+ * HTTP only 1.0 and 1.1 name their host in a way that is read here. */
 #include "egress/greeting.h"
 
 #include "base/mem.h"
@@ -10,6 +10,7 @@
 #include "policy/policy.h"
 
 #include <string.h>
+#include <strings.h>
 
 _Static_assert(sizeof((struct greeting *)0)->host >= POLICY_HOST_SIZE, "a host fits");
 
@@ -30,13 +31,26 @@ set_host(struct greeting *greeting, const char *host, size_t length)
     return policy_host_spelling(text, greeting->host);
 }
 
-/* Whether this could be the beginning of a request: else a client that says a word and waits would
- * wait for ever. */
+/* Servers pass over empty lines before a request. */
+static size_t
+empty_lines(const char *bytes, size_t length)
+{
+    size_t n = 0;
+
+    while (n < length && (bytes[n] == '\r' || bytes[n] == '\n')) {
+        n++;
+    }
+    return n;
+}
+
+/* Whether a line without its end could be that of a request: else a client that says a word and
+ * waits would wait for ever. */
 static bool
 could_be_request(const char *bytes, size_t length)
 {
     static const char *const methods[] = { "GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "OPTIONS ",
-        "PATCH ", "CONNECT ", "TRACE ", "PROPFIND ", "REPORT ", "MKCOL ", "COPY ", "MOVE " };
+        "PATCH ", "CONNECT ", "TRACE ", "PROPFIND ", "REPORT ", "MKCOL ", "COPY ", "MOVE ",
+        "PURGE ", "PRI " };
 
     for (size_t i = 0; i < N_ELEMENTS(methods); i++) {
         size_t n = strlen(methods[i]);
@@ -48,47 +62,74 @@ could_be_request(const char *bytes, size_t length)
     return false;
 }
 
-/* A line of "METHOD target HTTP/1.x"; whether it is spelled well the reader says. */
-static enum greeting_kind
-first_line(const char *bytes, size_t length)
+/* What stands behind "HTTP/" in a line, or NULL: no request has none. */
+static const char *
+version_of(const char *line, size_t length)
 {
-    static const char version[] = " HTTP/1.";
-    const char *end = memchr(bytes, '\n', length);
-    size_t line;
+    static const char name[] = "HTTP/";
+    const size_t n = sizeof name - 1;
 
-    if (end == NULL) {
-        return length < GREETING_MAX && could_be_request(bytes, length) ? GREETING_MORE
-                                                                        : GREETING_OTHER;
+    for (size_t i = 1; i + n <= length; i++) {
+        if ((line[i - 1] == ' ' || line[i - 1] == '\t') && strncasecmp(line + i, name, n) == 0) {
+            return line + i + n;
+        }
     }
-    line = (size_t)(end - bytes);
-    line -= line > 0 && bytes[line - 1] == '\r' ? 1 : 0;
-    return line > sizeof version &&
-                           memcmp(bytes + line - sizeof version, version, sizeof version - 1) == 0
-                   ? GREETING_HTTP
-                   : GREETING_OTHER;
+    return NULL;
+}
+
+static void
+fail_http(struct greeting *greeting, int status, const char *why)
+{
+    greeting->kind = GREETING_BAD_HTTP;
+    greeting->status = status;
+    greeting->why = why;
+}
+
+/* A line of "METHOD target HTTP/1.x"; whether it is spelled well the reader says. */
+static void
+read_line(const char *bytes, size_t length, struct greeting *greeting)
+{
+    const char *end = memchr(bytes, '\n', length);
+    const char *version;
+
+    greeting->kind = GREETING_OTHER;
+    if (end == NULL && could_be_request(bytes, length)) {
+        greeting->kind = GREETING_MORE;
+    }
+    if (end == NULL) {
+        return;
+    }
+    version = version_of(bytes, (size_t)(end - bytes));
+    if (version != NULL && end - version >= 2 && version[0] == '1' && version[1] == '.') {
+        greeting->kind = GREETING_HTTP;
+    } else if (version != NULL) {
+        fail_http(greeting, 505, "its version is not 1.0 or 1.1, so its host is not known");
+    }
 }
 
 static void
 read_http(const char *bytes, size_t length, struct greeting *greeting)
 {
+    size_t skipped = empty_lines(bytes, length);
     struct http_head head;
-    int r;
+    int r = 0;
 
-    greeting->kind = first_line(bytes, length);
+    read_line(bytes + skipped, length - skipped, greeting);
+    if (greeting->kind == GREETING_HTTP) {
+        r = http_request_parse(bytes + skipped, length - skipped, &head, &greeting->why);
+        greeting->kind = r == 0 ? GREETING_MORE : GREETING_HTTP;
+    }
+    if (greeting->kind == GREETING_MORE && length >= GREETING_MAX) {
+        fail_http(greeting, 431, "its head is too large");
+    }
+    greeting->could_be_http = greeting->kind == GREETING_MORE;
     if (greeting->kind != GREETING_HTTP) {
         return;
     }
-    r = http_request_parse(bytes, length, &head, &greeting->why);
-    if (r == 0 && length < GREETING_MAX) {
-        greeting->kind = GREETING_MORE;
-    } else if (r <= 0) {
-        greeting->kind = GREETING_BAD_HTTP;
-        greeting->status = r == 0 ? 431 : -r;
-        greeting->why = r == 0 ? "its head is too large" : greeting->why;
+    if (r < 0) {
+        fail_http(greeting, -r, greeting->why);
     } else if (!set_host(greeting, head.host.at, head.host.length)) {
-        greeting->kind = GREETING_BAD_HTTP;
-        greeting->status = 400;
-        greeting->why = "its host is no valid name";
+        fail_http(greeting, 400, "its host is no valid name");
     }
 }
 

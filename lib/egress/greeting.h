@@ -22,7 +22,7 @@ enum greeting_kind {
 struct greeting {
     enum greeting_kind kind;
     char host[256]; /* SNI, or the host of the request, in the spelling of a policy; "": none */
-    bool could_be_tls; /* MORE */
+    bool could_be_tls, could_be_http; /* MORE */
     bool has_ech; /* TLS */
     int status; /* BAD_HTTP: 400 and the like */
     const char *why; /* of both that are bad; a literal */

@@ -236,6 +236,13 @@ is_loopback(const char *host)
 }
 
 static void
+deny_unfinished(struct transparent *transparent)
+{
+    deny(transparent, 403, "network:greeting",
+            "its first bytes are the beginning of a greeting that does not end", NULL);
+}
+
+static void
 judge(struct transparent *transparent)
 {
     const char *name = transparent->errand->destination.name;
@@ -253,7 +260,9 @@ judge(struct transparent *transparent)
         return;
     case GREETING_OTHER:
     case GREETING_MORE:
-        if (transparent->errand->relay != NULL) {
+        if (greeting->could_be_http) {
+            deny_unfinished(transparent);
+        } else if (transparent->errand->relay != NULL) {
             deny_relayed(transparent);
         } else if (transparent->reads) {
             deny(transparent, 403, "network:http",
@@ -292,13 +301,11 @@ greeting_is_late(evutil_socket_t fd, short events, void *data)
 {
     struct transparent *transparent = data;
 
-    if (!transparent->reads &&
-            (transparent->is_service || !transparent->greeting.could_be_tls)) { /* so it was none */
+    if (transparent->is_service && !transparent->reads) {
         release(transparent);
-        return;
+    } else {
+        deny_unfinished(transparent);
     }
-    deny(transparent, 403, "network:greeting",
-            "its first bytes are the beginning of a greeting that does not end", NULL);
 }
 
 static bool

@@ -194,7 +194,8 @@ static const struct {
     { "an old request", "GET / HTTP/1.0\r\n\r\n" },
     { "a mail client", "EHLO other.test\r\n" },
     { "a chat client", "NICK someone\r\n" },
-    { "HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" },
+    { "a request of before there were hosts", "GET /\r\n" },
+    { "empty lines before a request", "\r\n\nGET / HTTP/1.1\r\nHost: public.test\r\n\r\n" },
     { "what is neither, though it begins alike", "\x16\x16\x16\x16\x16\x16" },
     { "a word without an end", "quick" },
     { "a word that could be a method, and is none", "GETTING" },
@@ -220,7 +221,40 @@ static const struct {
     { "CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n", "421 ", "network:host" },
     { "GET / HTTP/1.1\r\nHost: public.test\r\nHost: other.test\r\n\r\n", "400 ", "network:http" },
     { "GET / HTTP/1.1\nHost: public.test\n\n", "400 ", "network:http" },
+    { "\r\nGET / HTTP/1.1\r\nHost: other.test\r\n\r\n", "421 ", "network:host" },
+    { "\nGET / HTTP/1.1\r\nHost: other.test\r\n\r\n", "421 ", "network:host" },
+    { "PURGE / HTTP/1.1\r\nHost: other.test\r\n\r\n", "421 ", "network:host" },
+    { "GET / HTTP/1.1 \r\nHost: other.test\r\n\r\n", "505 ", "network:http" },
+    { "GET / http/1.1\r\nHost: other.test\r\n\r\n", "505 ", "network:http" },
+    { "GET / HTTP/2.0\r\nHost: other.test\r\n\r\n", "505 ", "network:http" },
+    { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505 ", "network:http" },
 };
+
+/* A server may take what came for a request, or wait for the rest of it. */
+static const char *const unfinished[] = {
+    "GET / HTTP/1.1\r\nHost: other.test\r\n",
+    "GET / HTTP/1.1\r\n",
+    "GET / HT",
+    "PURGE /",
+    "G",
+    "\r\n",
+};
+
+START_TEST(a_request_that_ends_before_its_head_does_is_refused)
+{
+    struct told told;
+    int program, server;
+
+    connect_both(NAME, listener, port, &program, &server);
+    send_text(program, unfinished[_i]);
+    shutdown(program, SHUT_WR);
+    expect_reset(program);
+    expect_reset(server);
+    broker_tells(&told);
+    ck_assert_str_eq(told.rule, "network:greeting");
+    close_both(program, server);
+}
+END_TEST
 
 START_TEST(a_request_for_another_host_is_refused_as_a_problem)
 {
@@ -447,6 +481,8 @@ make_suite(void)
             tcase, first_bytes_without_another_host_pass, 0, (int)N_ELEMENTS(passing_text));
     tcase_add_loop_test(tcase, a_request_for_another_host_is_refused_as_a_problem, 0,
             (int)N_ELEMENTS(refused_http));
+    tcase_add_loop_test(tcase, a_request_that_ends_before_its_head_does_is_refused, 0,
+            (int)N_ELEMENTS(unfinished));
     tcase_add_test(tcase, a_host_that_is_named_at_an_address_is_decided_too);
     tcase_add_test(tcase, a_host_that_is_asked_about_waits);
     tcase_add_test(tcase, a_question_ends_with_its_connection);
