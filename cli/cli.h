@@ -10,6 +10,8 @@
 
 enum { EXIT_REFUSED = 125, EXIT_TIMED_OUT = 124 };
 
+void print_usage(void); /* main.c */
+
 /* options.c: what all commands accept; pointers into argv. */
 struct options {
     const char *policy; /* file */
@@ -29,7 +31,7 @@ struct options {
     const char *approver; /* the program's file, or NULL; run.c finds it */
     char **rest; /* what follows the options, NULL-terminated */
 };
-/* False: an error was printed. */
+/* False: an error was printed.  Where help is asked for, it is printed and the tool ends. */
 bool options_parse(struct options *options, int argc, char **argv);
 
 /* policy.c: the policy that the options name.  False: *ret_error says why, or errno-style text was

@@ -38,6 +38,12 @@ static const char usage_text[] =
         "The exit status of run is the command's; 128+n if signal n ended it, 124 on time-out,\n"
         "125 if the library refused, 126 and 127 if the command could not be executed or found.\n";
 
+void
+print_usage(void)
+{
+    fputs(usage_text, stdout);
+}
+
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -73,7 +79,7 @@ main(int argc, char **argv)
         return 0;
     }
     if (strcmp(name, "help") == 0 || asks_for_help(name) || (argc > 2 && asks_for_help(argv[2]))) {
-        fputs(usage_text, stdout);
+        print_usage();
         return 0;
     }
     fprintf(stderr, "agentbox: unknown command '%s'; 'agentbox help' lists them\n", name);

@@ -112,6 +112,10 @@ options_parse(struct options *options, int argc, char **argv)
             i++;
             break;
         }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_usage();
+            exit(0);
+        }
         if (strncmp(argv[i], "--", 2) != 0) {
             return refuse("unknown option", argv[i]);
         }

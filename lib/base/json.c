@@ -252,6 +252,9 @@ read_word(struct reader *reader)
             return i == 0 ? json_true() : i == 1 ? json_false() : json_null();
         }
     }
+    if (reader->at == 0 && reader->length >= 3 && memcmp(reader->text, "\xef\xbb\xbf", 3) == 0) {
+        return wrong(reader, 0, "a byte order mark stands here: save it as UTF-8 without one");
+    }
     return wrong(reader, reader->at,
             reader->at == reader->length ? "the document is cut off" : "a value is expected");
 }

@@ -176,8 +176,10 @@ check_input(const struct compiler *compiler, const struct policy_input *input, c
     struct ruling ruling;
 
     if (compiler->host->look(compiler->host->data, from) == HOST_MISSING) {
-        return fail_set(compiler->fail, ABX_ERR_SETUP, 0, "input", "the input '%s' does not exist",
+        fail_set(compiler->fail, ABX_ERR_SETUP, 0, "input", "the input '%s' does not exist",
                 input->from);
+        fail_remedy(compiler->fail, "create it, or remove it from /filesystem/inputs");
+        return ABX_ERR_SETUP;
     }
     if (compile_decide(compiler, from, ABX_ACCESS_READ, &ruling) != ABX_VERDICT_ALLOW &&
             !ruling.from_default) {

@@ -142,7 +142,7 @@ rung_detail(enum rung rung)
         "no /proc of its own: processes of the host are listed but not reached",
         "no broker: refusals make no events, nothing is held, and protected names must exist",
         "no Landlock: no second wall behind the mounts, git's names can be raced, no exec.allow",
-        "nothing is missing",
+        "all walls stand; limits of the whole box are apart",
     };
 
     return details[rung];

@@ -56,7 +56,8 @@ fail_unset(const struct vec *variables, const char *name, struct fail *fail)
     } else {
         fail_set(fail, ABX_ERR_POLICY, 0, "", "the variable '%s' is not set", name);
     }
-    fail_remedy(fail, "set '%s' before the rules that use it", name);
+    fail_remedy(fail, "set '%s' before the rules that use it (agentbox: --var %s=%s)", name, name,
+            strcmp(name, "home") == 0 || strcmp(name, "output") == 0 ? "DIR" : "VALUE");
     return ABX_ERR_POLICY;
 }
 
@@ -147,7 +148,12 @@ read_variable(const struct vec *variables, const char *p, struct str *out, struc
             return 1;
         }
         fail_set(fail, ABX_ERR_POLICY, 0, "", "'$%.*s' is no variable", (int)length, p + 1);
-        fail_remedy(fail, "write '${%.*s}', or a backslash before the dollar", (int)length, p + 1);
+        if (length == 4 && memcmp(p + 1, "HOME", length) == 0) {
+            fail_remedy(fail, "write '${home}' or '~', or a backslash before the dollar");
+        } else {
+            fail_remedy(
+                    fail, "write '${%.*s}', or a backslash before the dollar", (int)length, p + 1);
+        }
         return 0;
     }
     while (is_name_character(p[2 + length])) {

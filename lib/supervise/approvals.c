@@ -97,7 +97,7 @@ approval_find(const struct vec *approvals, uint64_t ticket, size_t *ret_index)
 bool
 approval_counts_verb(const struct act *act)
 {
-    return act->request == ABX_REQUEST_HTTP || act->request == ABX_REQUEST_CREDENTIAL;
+    return act_has_verb(act->request);
 }
 
 static bool

@@ -15,7 +15,7 @@ struct denial_key {
     uint32_t layer, request, access, port;
     uint64_t command;
     const char *target;
-    const char *verb; /* of an HTTP request: its method; else NULL */
+    const char *verb; /* the method of a request, the host of a credential; else NULL */
     int32_t pid; /* one process is one program, until that is looked up again; 0: unknown */
     const char *program; /* NULL: not looked up; then only the same process counts as equal */
 };

@@ -2,6 +2,7 @@
  * Says what stopped a command, for a model or a program.  Made from events only, never from output
  * or exit codes; bounded; names that programs chose are escaped, quoted and cut. */
 #include "supervise/process.h"
+#include "supervise/telling.h"
 
 #include "base/mem.h"
 #include "event/names.h"
@@ -72,7 +73,7 @@ is_alike(abx_event *a, abx_event *b)
             return false;
         }
     }
-    return event_number(a, ABX_FIELD_REQUEST) != ABX_REQUEST_HTTP ||
+    return !act_has_verb((uint32_t)event_number(a, ABX_FIELD_REQUEST)) ||
            is_same_text(a, b, ABX_FIELD_VERB);
 }
 
@@ -129,6 +130,9 @@ add_what(struct str *out, const abx_process *process, size_t i, uint64_t *times)
                  : request != NULL ? request
                                    : "use");
     add_quoted(out, " ", event_text(event, ABX_FIELD_TARGET));
+    if (event_number(event, ABX_FIELD_REQUEST) == ABX_REQUEST_CREDENTIAL) {
+        add_quoted(out, " for ", event_text(event, ABX_FIELD_VERB));
+    }
     if (port != 0) {
         str_printf(out, " port %" PRId64, port);
     }

@@ -10,6 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+bool
+act_has_verb(uint32_t request)
+{
+    return request == ABX_REQUEST_HTTP || request == ABX_REQUEST_CREDENTIAL;
+}
+
 uint32_t
 layer_of(const struct act *act)
 {
@@ -154,7 +160,7 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .port = act->port,
         .command = subject->command,
         .target = act->target,
-        .verb = act->request == ABX_REQUEST_HTTP ? act->verb : NULL,
+        .verb = act_has_verb(act->request) ? act->verb : NULL,
         .pid = subject->pid,
         .program = subject->program,
     };

@@ -80,7 +80,11 @@ way_out_open(abx_box *box, struct fail *fail)
     pthread_mutex_lock(&context->starting);
     r = start_locked(context, fail);
     pthread_mutex_unlock(&context->starting);
-    return r < 0 ? r : egress_open(context->egress, &setup, &box->egress, fail);
+    r = r < 0 ? r : egress_open(context->egress, &setup, &box->egress, fail);
+    if (r < 0 && strstr(fail->step, ":extra-ca") != NULL) {
+        fail_remedy(fail, "/network/extra_ca wants a file of the host with PEM certificates");
+    }
+    return r;
 }
 
 /* Takes `variable`; false without memory (also if it is NULL). */

@@ -14,6 +14,13 @@ TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$"
 CASES = [
     ("help", ["help"], 0, r"^usage: agentbox", r"^$"),
     ("help of a command", ["run", "--help"], 0, r"^usage: agentbox", r"^$"),
+    ("help after an option", ["run", "--tty", "--help"], 0, r"^usage: agentbox", r"^$"),
+    ("help of the command to run", ["run", "--", "ls", "--help"], 0, r"^Usage: ls", r"^$"),
+    ("a dollar", ["run", "--policy", "dollar.json", "--", "true"], 125, r"^$", r"write '\$\{home\}' or '~'"),
+    ("a byte order mark", ["run", "--policy", "mark.json", "--", "true"], 125, r"^$", r"mark.json:1:1: a byte order mark"),
+    ("an input that is not there", ["run", "--policy", "input.json", "--", "true"], 125, r"^$", r"create it, or remove it from /filesystem/inputs"),
+    ("authorities that are not there", ["run", "--policy", "no-ca.json", "--", "true"], 125, r"^$", r"(?s)'/nonexistent'.*/network/extra_ca wants a file"),
+    ("authorities that are none", ["run", "--policy", "bad-ca.json", "--", "true"], 125, r"^$", r"/network/extra_ca wants a file"),
     ("an unknown command", ["rnu"], 125, r"^$", r"unknown command 'rnu'"),
     ("an unknown option", ["run", "--tyt", "x", "--", "true"], 125, r"^$", r"unknown option '--tyt'"),
     ("an unknown short option", ["run", "-t", "3", "--", "true"], 125, r"^$", r"unknown option '-t'"),
@@ -82,7 +89,7 @@ CASES = [
     ("a relative path", ["explain", "read", "x"], 125, r"^$", r"'x': the target must be an absolute path"),
     ("a host that can", ["preflight"], 0, r"(?m)^box +yes ", r"^$"),
     ("a policy that this build cannot", ["preflight", "--policy", "nested.json"], 1, r"(?m)^box +no ", r"^$"),
-    ("a variable that is not set", ["run", "--profile", "task", "--", "true"], 125, r"^$", r"'output' is not set"),
+    ("a variable that is not set", ["run", "--profile", "task", "--", "true"], 125, r"^$", r"(?s)'output' is not set.*--var output=DIR"),
     ("a command that the policy denies", ["run", "--policy", "bare.json", "--explain", "--events", "denied", "--", "true"], 126, r"^$",
      r"(?s)denied to .*/bin/true' by rule 'default' of 'bare.json': no rule.*'true' cannot be executed: Permission denied.*the policy denies it: allow to read"),
     ("a name that is nothing", ["run", "--", "no-such-program"], 127, r"^$", r"name a program that PATH of the box has"),
@@ -117,8 +124,15 @@ def main():
             os.chmod(os.path.join(folder, name), 0o755)
         os.symlink("secret", os.path.join(workspace, "link"))
         os.symlink("ask.json", os.path.join(workspace, "ask-link"))
-        with open(os.path.join(workspace, "bare.json"), "w") as file:
-            json.dump({"version": 1}, file)
+        filtered = {"version": 1, "extends": "workspace-write"}
+        for name, document in (("bare", {"version": 1}), ("dollar", {"version": 1, "filesystem": {"read": {"allow": ["$HOME/x"]}}}),
+                               ("input", dict(filtered, filesystem={"inputs": [{"from": "/nonexistent"}]})),
+                               ("no-ca", dict(filtered, network={"mode": "filtered", "extra_ca": "/nonexistent"})),
+                               ("bad-ca", dict(filtered, network={"mode": "filtered", "extra_ca": "/etc/passwd"}))):
+            with open(os.path.join(workspace, name + ".json"), "w") as file:
+                json.dump(document, file)
+        with open(os.path.join(workspace, "mark.json"), "w") as file:
+            file.write("\ufeff" + json.dumps(filtered))
         for name, text in (("short", "1234567\n"), ("secret", "zzreal1234567890\n")):
             with open(os.path.join(workspace, name), "w") as file:
                 file.write(text)

@@ -119,7 +119,7 @@ static const struct bad_case {
             "policy:/filesystem/read/deny/0", "the variable 'HOME' is not set; 'home' is", "" },
     { "a variable as the shell has it",
             "{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"$HOME/.ssh\"]}}}",
-            "policy:/filesystem/read/deny/0", "'$HOME' is no variable", "write '${HOME}'" },
+            "policy:/filesystem/read/deny/0", "'$HOME' is no variable", "write '${home}'" },
     { "a variable that does not end",
             "{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"${home/x\"]}}}",
             "policy:/filesystem/read/deny/0", "a variable is written '${name}'", "" },

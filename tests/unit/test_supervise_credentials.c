@@ -290,6 +290,7 @@ START_TEST(no_secret_is_in_anything_that_is_told)
     ck_assert_ptr_null(strstr(receipt, SECRET));
     ck_assert_int_eq(abx_process_explain(process, "text", &text, &length), ABX_OK);
     ck_assert_ptr_null(strstr(text, SECRET));
+    ck_assert_msg(strstr(text, "credential 'hr' for 'evil.test'") != NULL, "%s", text);
     ck_assert_int_eq(abx_box_grants(box, &json, &length), ABX_OK);
     ck_assert_ptr_null(strstr(json, SECRET));
     ck_assert_ptr_null(strstr(fake_environment(abx_process_get_id(process)), SECRET));
