@@ -258,9 +258,9 @@ def a_copy():
 # ---- what the host handed in for reading ----
 
 
-def handed_in(*flags):
+def handed_in(*flags, own=os.O_RDWR):
     """Descriptor 0 is of one file and of another by turns; its name in /proc is opened to write."""
-    given, own = os.dup(0), os.open("own", os.O_RDWR | os.O_CREAT)
+    given, own = os.dup(0), os.open("m/own", own | os.O_CREAT)
     ends = []
 
     def swap():
@@ -288,6 +288,78 @@ def handed_in(*flags):
     finally:
         ends.append(True)
         thread.join()
+
+
+def is_changed(before):
+    now = os.fstat(0)
+    return (now.st_mode, now.st_mtime, os.listxattr(0)) != (before.st_mode, before.st_mtime, [])
+
+
+def change(path):
+    """All ways to change what is told about descriptor 9."""
+    libc.fchmod(9, 0o666)
+    libc.chmod(path, 0o666)
+    libc.fsetxattr(9, b"user.evil", b"1", 1, 0)
+    libc.setxattr(path, b"user.evil", b"1", 1, 0)
+    for target in (9, path):
+        try:
+            os.utime(target, (1, 1))
+        except OSError:
+            pass
+    for request in (0x40086602, 0x401C5820):  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+        flags = ctypes.create_string_buffer(b"\x80" + bytes(27))  # FS_NOATIME_FL
+        if libc.ioctl(0, ctypes.c_ulong(request), flags) == 0:
+            os.fchmod(0, 0o600)
+            return True
+    return False
+
+
+def handed_in_attributes():
+    before, own, ends = os.fstat(0), os.open("own", os.O_RDWR | os.O_CREAT), []
+    os.dup2(own, 9)
+
+    def swap():
+        while not ends:
+            os.dup2(0, 9)
+            os.dup2(own, 9)
+
+    def attempt():
+        return change(b"/proc/self/fd/9") or is_changed(before)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        return race(attempt)
+    finally:
+        ends.append(True)
+        thread.join()
+
+
+def changed_path():
+    """The text of a path leads to what was handed in when the kernel reads it."""
+    before, path = os.fstat(0), Memory(b"own")
+    open("own", "w").close()
+
+    def attempt():
+        libc.chmod(path.at, 0o666)
+        return is_changed(before)
+
+    with Child(alternate, path, b"own", b"/proc/self/fd/0"):
+        return race(attempt)
+
+
+def linked():
+    """What may be read only gets a name under which it may be written."""
+
+    def attempt():
+        libc.linkat(-100, b"/proc/self/fd/0", -100, b"linked", 0x400)
+        return libc.linkat(0, b"", -100, b"linked", 0x1000) == 0 or os.path.exists("linked")
+
+    return race(attempt)
+
+
+def leased():
+    return race(lambda: libc.fcntl(0, 1024, 0) == 0 or libc.fcntl(0, 1024, 1) == 0)
 
 
 # ---- below a protected name ----
@@ -349,6 +421,7 @@ POLICIES = {
     "a directory for a file, made by the kernel": WITHOUT_GIT,
     "a directory for a file, under a pattern": PATTERNS,
     "a directory that is filled": PATTERNS,
+    "a file that was handed in, without git": WITHOUT_GIT,
 }
 KINDS = {name: lambda made=made: a_name_of_git(*made) for name, made in NAMES.items()}
 KINDS["a hook in a new git directory"] = a_hook
@@ -356,6 +429,11 @@ KINDS["a key in a new git directory"] = a_key
 KINDS["a configuration that was judged"] = a_copy
 KINDS["a file that was handed in"] = lambda: handed_in(os.O_WRONLY)
 KINDS["a file that was handed in, cut off"] = lambda: handed_in(os.O_RDONLY | os.O_TRUNC)
+KINDS["a file that was handed in, without git"] = lambda: handed_in(os.O_WRONLY, own=os.O_RDONLY)
+KINDS["attributes of a file that was handed in"] = handed_in_attributes
+KINDS["attributes of a file whose path changes"] = changed_path
+KINDS["a link to a file that was handed in"] = linked
+KINDS["a lease of a file that was handed in"] = leased
 KINDS["a directory for a file"] = turned
 KINDS["a directory for a file, made by the kernel"] = turned
 KINDS["a directory for a file, under a pattern"] = turned
@@ -370,10 +448,11 @@ def main():
         os.makedirs(f"{work}/ws/m")
         os.makedirs(f"{work}/ws/evil")
         shutil.copy(__file__, f"{work}/ws/races.py")
-        with open(f"{work}/policy.json", "w") as policy, open(f"{work}/given", "w") as given:
+        given_path = f"{work}/ws/.bashrc" if kind == "a file that was handed in, without git" else f"{work}/given"
+        with open(f"{work}/policy.json", "w") as policy, open(given_path, "w") as given:
             policy.write(POLICIES.get(kind, POLICY))
             given.write("x\n")
-        with open(f"{work}/given") as given:
+        with open(given_path) as given:
             done = subprocess.run([tool, "run", "--policy", f"{work}/policy.json", "--workspace", f"{work}/ws", "--var", f"home={work}/home",
                                    "--cwd", f"{work}/ws", "--", "python3", "races.py", "--inside", kind],
                                   stdin=given, capture_output=True, text=True, cwd=work)

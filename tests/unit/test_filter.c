@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/btrfs.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -374,7 +375,10 @@ is_refused(const struct plan *plan, int number, const uint64_t *args)
                                   CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)) != 0;
     case SYS_ioctl:
         return (uint32_t)args[1] == TIOCSTI || (uint32_t)args[1] == TIOCLINUX ||
+               (uint32_t)args[1] == FS_IOC_SETFLAGS || (uint32_t)args[1] == FS_IOC_FSSETXATTR ||
                (plan->guard_patterns && makes_a_name((uint32_t)args[1]));
+    case SYS_fcntl:
+        return (uint32_t)args[1] == F_SETLEASE;
     case SYS_socket:
         return !socket_allowed(args[0], args[1], args[2]);
     case SYS_socketpair:
@@ -429,9 +433,10 @@ check(const struct plan *plan, const struct vec *filter, int number, const uint6
 
 static const uint64_t values[] = { BTRFS_IOC_SUBVOL_CREATE, BTRFS_IOC_SUBVOL_CREATE_V2,
     BTRFS_IOC_SNAP_CREATE, BTRFS_IOC_SNAP_CREATE_V2, BTRFS_IOC_SUBVOL_GETFLAGS, BCACHEFS_SUBVOLUME,
-    OCFS2_REFLINK, 0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 16, 17, 31, 0x20, 0x40, 0x80, O_CREAT, O_TRUNC,
-    O_PATH, O_DIRECTORY | O_CLOEXEC, O_TMPFILE | O_RDWR, 06755, 0755, TIOCSTI, TIOCLINUX,
-    TIOCGWINSZ, MSG_FASTOPEN, MSG_NOSIGNAL, CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWPID,
+    OCFS2_REFLINK, FS_IOC_SETFLAGS, FS_IOC_GETFLAGS, FS_IOC_FSSETXATTR, F_SETLEASE, F_NOTIFY, 0, 1,
+    2, 3, 4, 5, 6, 8, 10, 15, 16, 17, 31, 0x20, 0x40, 0x80, O_CREAT, O_TRUNC, O_PATH,
+    O_DIRECTORY | O_CLOEXEC, O_TMPFILE | O_RDWR, 06755, 0755, TIOCSTI, TIOCLINUX, TIOCGWINSZ,
+    MSG_FASTOPEN, MSG_NOSIGNAL, CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWPID,
     CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP, SIGCHLD, CLONE_VM | CLONE_VFORK, 0x7fff12345678,
     WIRE_EXEC_MARK, 0x80000000, 0xffffffff, UINT64_MAX };
 
@@ -502,6 +507,8 @@ static const struct trap {
     { "a datagram pair", SYS_socketpair, { AF_UNIX | HIGH, SOCK_DGRAM | HIGH, 0 } },
     { "an SCTP socket", SYS_socket, { AF_INET | HIGH, SOCK_STREAM, IPPROTO_SCTP | HIGH } },
     { "terminal input", SYS_ioctl, { 0, TIOCSTI | HIGH } },
+    { "a lease", SYS_fcntl, { 0, F_SETLEASE | HIGH, F_WRLCK } },
+    { "attributes of chattr", SYS_ioctl, { 0, FS_IOC_SETFLAGS | HIGH } },
     { "the virtual console", SYS_ioctl, { 0, TIOCLINUX | (HIGH << 31) } },
     { "a user namespace", SYS_clone, { CLONE_NEWUSER | HIGH } },
     { "fast open", SYS_sendmsg, { 3, 0, MSG_FASTOPEN | HIGH } },
@@ -615,7 +622,7 @@ START_TEST(the_program_is_small_since_each_command_loads_it)
 
     ck_assert_int_eq(filter_build(&plan, &filter, &fail), ABX_OK);
     /* Without a broker it has the kinds of sockets in it. */
-    ck_assert_uint_le(filter.count, (plan.capabilities.seccomp_notify ? 244 : 340) +
+    ck_assert_uint_le(filter.count, (plan.capabilities.seccomp_notify ? 250 : 346) +
                                             (plan.capabilities.pid_namespace ? 0 : 50));
     vec_done(&filter);
 }

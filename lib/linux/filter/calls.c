@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/btrfs.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -140,6 +141,14 @@ const struct call_rule call_rules[] = {
             .value = NAMESPACE_FLAGS),
     IOCTL(TIOCSTI, TIOCSTI, WHEN_ALWAYS),
     IOCTL(TIOCLINUX, TIOCLINUX, WHEN_ALWAYS),
+    { .name = "F_SETLEASE",
+            .number = SYS_fcntl,
+            .class = CLASS_REFUSED,
+            .test = TEST_EQUAL,
+            .argument = 1,
+            .value = F_SETLEASE },
+    IOCTL(FS_IOC_SETFLAGS, FS_IOC_SETFLAGS, WHEN_ALWAYS),
+    IOCTL(FS_IOC_FSSETXATTR, FS_IOC_FSSETXATTR, WHEN_ALWAYS),
     /* They make names past every call that makes names. */
     IOCTL(BTRFS_IOC_SUBVOL_CREATE, BTRFS_IOC_SUBVOL_CREATE, WHEN_GUARDED),
     IOCTL(BTRFS_IOC_SUBVOL_CREATE_V2, BTRFS_IOC_SUBVOL_CREATE_V2, WHEN_GUARDED),

@@ -4,6 +4,7 @@
 #include "linux/listen/course.h"
 
 #include "base/mem.h"
+#include "linux/listen/listeners.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,11 +220,14 @@ resolve_form(struct call *call, const struct form *form, struct resolved *resolv
 }
 
 static enum call_result
-act_on_behalf(struct call *call, const struct form *form, struct resolved *resolved)
+act_on_behalf(struct call *call, const struct form *form, struct resolved *resolved, bool is_box)
 {
-    const int object = resolve_acting_object(call, resolved);
+    const int object = is_box ? resolved->object : resolve_acting_object(call, resolved);
     int r;
 
+    if (!call_is_valid(call)) {
+        return CALL_SENT; /* of nobody, or of another process, by then */
+    }
     if (object < 0) {
         return course_lost(call, resolved, object, form->verb);
     }
@@ -237,12 +241,6 @@ act_on_behalf(struct call *call, const struct form *form, struct resolved *resol
     return r < 0 ? call_fail(call, -r) : call_return(call, 0);
 }
 
-static bool
-sets_user_id(const struct call *call, const struct form *form)
-{
-    return form->deed == DEED_CHMOD && (call->args[form->rest] & (S_ISUID | S_ISGID)) != 0;
-}
-
 /* The s bits of a directory give nobody rights. */
 static bool
 refuses_mode(struct call *call, const struct form *form, const struct resolved *resolved)
@@ -251,42 +249,48 @@ refuses_mode(struct call *call, const struct form *form, const struct resolved *
            calls_refuse_mode(call, (uint32_t)call->args[form->rest], form->verb);
 }
 
+/* On the loop's thread nothing is done that may wait for long.  Most of them: what was unpacked
+ * gets its owner, mode and times. */
+static bool
+may_act_here(const struct call *call, const struct form *form, const struct resolved *resolved)
+{
+    return call->on_worker ||
+           (form->deed != DEED_TRUNCATE && listeners_are_quick(call->boundary->listeners) &&
+                   resolved_is_writable(call, resolved, resolved->object));
+}
+
+/* None of these continues: a descriptor, or the link to one in /proc, may be of another file by
+ * then, and what the host handed in lies on mounts that confine nothing. */
 enum call_result
 calls_attribute(struct call *call)
 {
     AUTO(resolved_done) struct resolved resolved;
     const struct form *form = find_form(call->nr);
-    enum call_result result = CALL_CONTINUE;
+    enum call_result result;
+    enum course course;
     int r;
 
     resolved_init(&resolved);
     if (form == NULL) {
         return call_fail(call, EPERM);
     }
-    /* Most of them: what was unpacked gets its owner, mode and times. */
-    if (means_descriptor(call, form) && !sets_user_id(call, form) &&
-            resolve_fd_is_writable(call, (int)call->args[form->dirfd])) {
-        return CALL_CONTINUE;
-    }
     r = resolve_form(call, form, &resolved);
     if (r < 0) {
-        return course_failed(call, &resolved, r, form->verb);
+        return course_untold(call, &resolved, r, form->verb);
     }
     if (resolved.object < 0) {
-        return CALL_CONTINUE; /* ENOENT */
+        return call_fail(call, ENOENT);
     }
     if (refuses_mode(call, form, &resolved)) {
         return CALL_REPLY;
     }
-    switch (form->deed == DEED_TRUNCATE
-                    ? course_of_write(call, &resolved, resolved.object, form->verb, &result)
-                    : course_of(call, &resolved, resolved.object, form->verb, &result)) {
-    case COURSE_CONTINUE:
-        return CALL_CONTINUE;
-    case COURSE_ANSWERED:
-        return result;
-    case COURSE_BEHALF:
-        break;
+    course = form->deed == DEED_TRUNCATE
+                     ? course_of_write(call, &resolved, resolved.object, form->verb, &result)
+                     : course_of(call, &resolved, resolved.object, form->verb, &result);
+    if (course == COURSE_ANSWERED) {
+        return result == CALL_CONTINUE ? call_fail(call, EACCES) : result;
     }
-    return call->on_worker ? act_on_behalf(call, form, &resolved) : CALL_WORKER;
+    return may_act_here(call, form, &resolved)
+                   ? act_on_behalf(call, form, &resolved, course == COURSE_CONTINUE)
+                   : CALL_WORKER;
 }

@@ -262,7 +262,7 @@ decide_source(struct call *call, struct move *move, enum call_result *ret_result
     if (!move->is_link) {
         return decide_name(call, move, &move->from, NULL, ret_result);
     }
-    if (move->is_nameless || resolve_is_writable(call, move->from.object)) {
+    if (move->is_nameless || resolved_is_writable(call, &move->from, move->from.object)) {
         return COURSE_BEHALF;
     }
     course = course_decide(call, &move->from, ABX_ACCESS_WRITE, move->verb, NULL, ret_result);
@@ -414,7 +414,8 @@ fails_anyway(const struct statx *from, const struct statx *to)
 static bool
 is_foreign_source(struct call *call, struct move *move)
 {
-    return move->is_link && !move->is_nameless && !resolve_is_writable(call, move->from.object) &&
+    return move->is_link && !move->is_nameless &&
+           !resolved_is_writable(call, &move->from, move->from.object) &&
            !course_in_root(call->boundary->plan, move->from.path);
 }
 
@@ -491,7 +492,9 @@ run_move(struct call *call, struct move *move)
     }
     move->crosses = from.stx_mnt_id != to.stx_mnt_id;
     r = resolved_path(call, &move->from);
-    move->is_nameless = move->is_link && r == -ENOENT && call->on_worker;
+    move->is_nameless = move->is_link && r == -ENOENT && call->on_worker &&
+                        (resolved_is_of_box(call, &move->from) ||
+                                resolved_access(call, &move->from) > O_RDONLY);
     r = r < 0 && !move->is_nameless ? r : resolved_path(call, &move->to);
     if (r < 0) {
         return course_untold(call, &move->to, r, move->verb);

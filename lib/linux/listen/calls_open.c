@@ -206,41 +206,14 @@ open_on_behalf(struct call *call, struct resolved *resolved, const struct open_r
 
 /* ---- opens that write ---- */
 
-/* A number of a line of fdinfo, or -1. */
-static int64_t
-fdinfo_number(const char *text, const char *field, int base)
-{
-    const char *line = strstr(text, field);
-
-    return line != NULL ? (int64_t)strtoull(line + strlen(field), NULL, base) : -1;
-}
-
 /* "> /dev/stderr", which is a file that the host handed to the command: Landlock knows only what
- * lies in the box, but the caller gets no more than it has.  By now the descriptor may be of
- * another file, so the very lines that tell how it is open must tell that it is this one. */
+ * lies in the box, but the caller gets no more than it has. */
 static bool
-has_open(const struct resolved *resolved, const struct open_request *request)
+has_open(const struct call *call, const struct resolved *resolved,
+        const struct open_request *request)
 {
-    AUTO(closep) int fd = -1;
-    char path[NAME_MAX + 16], text[1024];
-    struct statx stat;
-    int64_t has;
-    ssize_t n;
+    const int has = resolved_access(call, resolved);
 
-    snprintf(path, sizeof path, "../fdinfo/%s", resolved->name);
-    fd = openat(resolved->parent, path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (n <= 0 || statx(resolved->object, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-                          STATX_INO | STATX_MNT_ID, &stat) != 0) {
-        return false;
-    }
-    text[n] = '\0';
-    has = fdinfo_number(text, "flags:", 8);
-    if (has < 0 || fdinfo_number(text, "mnt_id:", 10) != (int64_t)stat.stx_mnt_id ||
-            fdinfo_number(text, "ino:", 10) != (int64_t)stat.stx_ino) {
-        return false;
-    }
-    has &= O_ACCMODE;
     return has == O_RDWR ||
            (has == O_WRONLY && (request->flags & O_ACCMODE) == O_WRONLY); /* O_TRUNC writes, too */
 }
@@ -263,7 +236,7 @@ find_by_path(struct call *call, struct resolved *resolved)
     close_fd(resolved->object);
     resolved->object = steal_fd(&found.object);
     resolved->object_mount = found.object_mount;
-    resolved->is_magic = false;
+    resolved->is_magic = resolved->is_held = false;
 }
 
 /* On the loop's thread nothing is done that may wait for long. */
@@ -307,7 +280,7 @@ static enum call_result
 open_to_write(struct call *call, struct resolved *resolved, const struct open_request *request)
 {
     uint32_t mode = resolved->object >= 0 ? resolved->stat.stx_mode : S_IFREG;
-    bool decides_reads = call->boundary->plan->read_patterns;
+    bool decides_reads = call->boundary->plan->read_patterns, is_magic = resolved->is_magic;
     enum call_result result;
     int matters, where;
 
@@ -319,7 +292,8 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
         return matters < 0 ? course_untold(call, resolved, matters, "open")
                            : git_open_link(call, resolved, request);
     }
-    if (resolved->is_magic && S_ISREG(mode) && has_open(resolved, request)) {
+    /* By now the descriptor may be of another file, so none of these continues. */
+    if (resolved->is_magic && (S_ISCHR(mode) || has_open(call, resolved, request))) {
         return open_object(call, resolved->object, request);
     }
     if (resolved->is_magic) {
@@ -328,6 +302,12 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
     where = resolved->object >= 0 ? resolved->object : resolved->parent;
     switch (course_of_write(call, resolved, where, "open", &result)) {
     case COURSE_CONTINUE:
+        if (is_magic && S_ISREG(mode) && !resolved_is_of_box(call, resolved)) {
+            return course_handed_in(call, resolved, "open");
+        }
+        if (is_magic) {
+            return open_object(call, resolved->object, request);
+        }
         if (!decides_reads || !only_reads(request)) {
             return CALL_CONTINUE;
         }

@@ -50,6 +50,8 @@ static const struct group groups[] = {
     { "a box cannot change the machine's settings", "do it outside of the box",
             { SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_settimeofday, SYS_clock_settime,
                     SYS_sethostname, SYS_setdomainname, SYS_vhangup } },
+    { "a lease would hold up whoever opens the file outside of the box", "lock it (flock, F_SETLK)",
+            { SYS_fcntl } },
     { "files cannot be opened past the mounts of the box", "open it by its path",
             { SYS_open_by_handle_at } },
 };
@@ -61,13 +63,17 @@ static const struct group makers = {
     "names are made by the ordinary calls only, where each is decided",
     "make a directory, or copy the file", { SYS_ioctl }
 };
+static const struct group flags = { "what chattr sets would hold for the host, too", "set its mode",
+    { SYS_ioctl } };
 static const struct group other = { "a box has no use of this call", NULL, { 0 } };
 
 static const struct group *
 group_of(int nr, const char *name)
 {
     if (nr == SYS_ioctl) {
-        return strncmp(name, "TIOC", 4) == 0 ? &terminal : &makers;
+        return strncmp(name, "TIOC", 4) == 0     ? &terminal
+               : strncmp(name, "FS_IOC", 6) == 0 ? &flags
+                                                 : &makers;
     }
     for (size_t i = 0; i < N_ELEMENTS(groups); i++) {
         for (const int *number = groups[i].numbers; *number != 0; number++) {

@@ -5,6 +5,7 @@
 #include "linux/listen/course.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -112,6 +113,44 @@ course_untold(struct call *call, struct resolved *resolved, int error, const cha
     return result == CALL_CONTINUE ? call_fail(call, -error) : result;
 }
 
+enum call_result
+course_handed_in(struct call *call, const struct resolved *resolved, const char *verb)
+{
+    struct act act = {
+        .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = resolved->path,
+        .verb = verb,
+        .content = -1,
+    };
+
+    call_report(call, ABX_EVENT_DENIAL, &act, "boundary:handed-in",
+            "what a program was given, or has no name, can be used as it was opened, and no more",
+            NULL);
+    return call_fail(call, EACCES);
+}
+
+/* What was handed in lies on a mount of the host, which confines nothing, and so does what was
+ * opened on behalf: the path decides, unless that is the box's own, or gone.  Whoever may write a
+ * file without a name may do all with it.  What never had a name is nobody else's. */
+static enum course
+course_of_held(struct call *call, struct resolved *resolved, const char *verb,
+        enum call_result *ret_result)
+{
+    int r = resolved_path(call, resolved);
+    bool is_written = r == -ENOENT && S_ISREG(resolved->stat.stx_mode) &&
+                      resolved_access(call, resolved) > O_RDONLY;
+
+    if (resolved->path[0] != '/' || is_written) {
+        return COURSE_CONTINUE;
+    }
+    if (r == 0 && !plan_is_private(call->boundary->plan, resolved->path)) {
+        return course_decide(call, resolved, ABX_ACCESS_WRITE, verb, NULL, ret_result);
+    }
+    *ret_result = course_handed_in(call, resolved, verb);
+    return COURSE_ANSWERED;
+}
+
 enum course
 course_of(struct call *call, struct resolved *resolved, int where, const char *verb,
         enum call_result *ret_result)
@@ -122,7 +161,18 @@ course_of(struct call *call, struct resolved *resolved, int where, const char *v
     if (resolved_is_writable(call, resolved, where)) {
         return COURSE_CONTINUE;
     }
+    if (resolved->is_held && !call->on_worker) {
+        *ret_result = CALL_WORKER;
+        return COURSE_ANSWERED;
+    }
+    if (!resolved_is_of_box(call, resolved)) {
+        return course_of_held(call, resolved, verb, ret_result);
+    }
     r = resolved_path(call, resolved);
+    if (r == -ENOENT && resolved->is_held) {
+        *ret_result = course_handed_in(call, resolved, verb);
+        return COURSE_ANSWERED;
+    }
     if (r < 0) {
         *ret_result = course_failed(call, resolved, r, verb);
         return COURSE_ANSWERED;
@@ -146,10 +196,13 @@ course_of_write(struct call *call, struct resolved *resolved, int where, const c
     enum course course = course_of(call, resolved, where, verb, ret_result);
     int r;
 
-    if (course != COURSE_CONTINUE || resolved->is_magic) {
+    if (course != COURSE_CONTINUE || !resolved_is_of_box(call, resolved)) {
         return course;
     }
     r = resolved_path(call, resolved);
+    if (r == -ENOENT && resolved->is_held && !call->boundary->plan->read_patterns) {
+        return COURSE_BEHALF; /* its name is gone: what it was nobody finds any more */
+    }
     if (r < 0) {
         *ret_result = course_untold(call, resolved, r, verb);
         return COURSE_ANSWERED;

@@ -28,6 +28,9 @@ struct content {
 /* The same where the mount does not matter: only the verdict.  `content` may be NULL. */
 enum course course_decide(struct call *call, struct resolved *resolved, uint32_t access,
         const char *verb, struct content *content, enum call_result *ret_result);
+/* EACCES and an event: the host handed it in, and for less. */
+enum call_result course_handed_in(
+        struct call *call, const struct resolved *resolved, const char *verb);
 /* What a handler returns when the look-up of `resolved` failed with `error` (negative). */
 enum call_result course_failed(
         struct call *call, struct resolved *resolved, int error, const char *verb);

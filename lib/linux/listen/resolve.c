@@ -30,6 +30,8 @@ resolved_init(struct resolved *resolved)
     resolved->parent_mount = resolved->object_mount = 0;
     resolved->stat.stx_mode = 0; /* of nothing */
     resolved->has_path = resolved->needs_directory = resolved->is_magic = false;
+    resolved->is_held = false;
+    resolved->held = -1;
     resolved->path[0] = resolved->asked[0] = resolved->name[0] = '\0';
 }
 
@@ -291,7 +293,7 @@ follow_magic(struct call *call, struct resolved *resolved)
         return -EACCES;
     }
     close_fd(resolved->object);
-    resolved->is_magic = true;
+    resolved->is_magic = resolved->is_held = true;
     resolved->object = openat(resolved->parent, resolved->name, O_PATH | O_CLOEXEC);
     if (resolved->object < 0) {
         return -errno;
@@ -438,7 +440,47 @@ resolve_fd(struct call *call, int number, struct resolved *resolved)
     if (resolved->object < 0) {
         return errno == ENOENT ? -EBADF : -errno;
     }
+    resolved->is_held = true;
+    resolved->held = number;
     return stat_object(call, resolved);
+}
+
+/* What is found by a path is on a mount of the box. */
+static bool
+is_on_mount_of(const struct call *call, const char *path, uint64_t mount)
+{
+    AUTO(closep) int fd = look_up(call, path, O_NOFOLLOW);
+    struct statx stat;
+
+    return fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stat) == 0 &&
+           stat.stx_mnt_id == mount;
+}
+
+bool
+resolved_is_of_box(const struct call *call, const struct resolved *resolved)
+{
+    char path[PATH_MAX];
+    struct statx stat;
+
+    if (!resolved->is_held) {
+        return true;
+    }
+    if (statx(resolved->object, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stat) != 0) {
+        return false;
+    }
+    /* Its name may be gone, and that of the directory too. */
+    if (path_of(call, resolved->object, path, sizeof path) < 0) {
+        return false;
+    }
+    while (!is_on_mount_of(call, path, stat.stx_mnt_id)) {
+        char *slash = strrchr(path, '/');
+
+        if (path[1] == '\0') {
+            return false;
+        }
+        slash[slash == path ? 1 : 0] = '\0';
+    }
+    return true;
 }
 
 int

@@ -21,6 +21,8 @@ struct resolved {
     uint64_t parent_mount, object_mount; /* which mounts they are on, of all that ever were; or 0 */
     bool has_path;
     bool is_magic; /* found as a descriptor of a process: parent and name are in its /proc/PID/fd */
+    bool is_held; /* the object is what a process has open: it may lie on a mount of the host */
+    int held; /* the caller's number for it, unless is_magic */
     bool needs_directory; /* spelled with a trailing slash */
 };
 
@@ -46,6 +48,12 @@ int resolve_text(struct call *call, int dirfd, const char *text, unsigned int ho
 int resolve_fd(struct call *call, int number, struct resolved *resolved);
 /* Whether a path of the box below /proc is of a process of the box other than init. */
 bool resolve_is_own_process(const struct call *call, const char *path);
+/* Whether the object lies on a mount of the box, which confines what is done to it.  Workers only,
+ * if it is held. */
+bool resolved_is_of_box(const struct call *call, const struct resolved *resolved);
+/* How the descriptor that it was found by is open: O_RDONLY, O_WRONLY, O_RDWR; -1: it is of another
+ * file by now. */
+int resolved_access(const struct call *call, const struct resolved *resolved);
 /* Fills path. 0 or -errno. */
 int resolved_path(struct call *call, struct resolved *resolved);
 /* Whether a mount of the box stands there: the kernel neither removes nor renames such a name. */
@@ -58,8 +66,6 @@ void resolved_done(struct resolved *resolved);
 bool resolve_is_writable(const struct call *call, int fd);
 /* The same for `where`, which is the object or the parent of resolved. */
 bool resolved_is_writable(const struct call *call, const struct resolved *resolved, int where);
-/* True if descriptor `number` of the caller is known, by one look, to be on such a mount. */
-bool resolve_fd_is_writable(const struct call *call, int number);
 
 /* Mounts that were seen: one that the box has stays as it is, and no other gets its number. */
 #define MOUNTS_SEEN 64u

@@ -46,8 +46,12 @@ resolved_is_writable(const struct call *call, const struct resolved *resolved, i
     uint64_t mount = where == resolved->object ? resolved->object_mount : resolved->parent_mount;
     struct seen_mount *entry = seen(call, mount);
 
-    if (call->on_worker || mount == 0) {
-        return resolve_is_writable(call, where);
+    if (call->on_worker || (mount == 0 && !resolved->is_held)) {
+        return resolve_is_writable(call, where) &&
+               (where != resolved->object || resolved_is_of_box(call, resolved));
+    }
+    if (resolved->is_held && (mount == 0 || entry->mount != mount)) {
+        return false; /* not known to be one of the box */
     }
     if (entry->mount != mount) {
         *entry = (struct seen_mount){ mount, resolve_is_writable(call, where) };
@@ -55,20 +59,43 @@ resolved_is_writable(const struct call *call, const struct resolved *resolved, i
     return entry->is_writable;
 }
 
-bool
-resolve_fd_is_writable(const struct call *call, int number)
+/* A number of a line of fdinfo, or -1. */
+static int64_t
+fdinfo_number(const char *text, const char *field, int base)
 {
-    struct statx stat;
-    uint64_t mount;
-    char link[64];
+    const char *line = strstr(text, field);
 
-    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, number);
-    if (call->on_worker || statx(AT_FDCWD, link, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
-                                   STAT_UNIQUE_MOUNT, &stat) != 0) {
-        return false;
+    return line != NULL ? (int64_t)strtoull(line + strlen(field), NULL, base) : -1;
+}
+
+/* The very lines that tell how it is open must tell that it is this file. */
+int
+resolved_access(const struct call *call, const struct resolved *resolved)
+{
+    AUTO(closep) int fd = -1;
+    char path[NAME_MAX + 64], text[1024];
+    struct statx stat;
+    int64_t has;
+    ssize_t n;
+
+    if (resolved->is_magic) {
+        snprintf(path, sizeof path, "../fdinfo/%s", resolved->name);
+    } else {
+        snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)call->pid, resolved->held);
     }
-    mount = resolve_mount_of(&stat);
-    return mount != 0 && seen(call, mount)->mount == mount && seen(call, mount)->is_writable;
+    fd = openat(resolved->parent, path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (n <= 0 || statx(resolved->object, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                          STATX_INO | STATX_MNT_ID, &stat) != 0) {
+        return -1;
+    }
+    text[n] = '\0';
+    has = fdinfo_number(text, "flags:", 8);
+    if (has < 0 || fdinfo_number(text, "mnt_id:", 10) != (int64_t)stat.stx_mnt_id ||
+            fdinfo_number(text, "ino:", 10) != (int64_t)stat.stx_ino) {
+        return -1;
+    }
+    return (int)(has & O_ACCMODE);
 }
 
 static bool
