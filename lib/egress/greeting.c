@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tells TLS, HTTP and the rest apart.  HTTP is told by its first line as a whole, so that no other
  * protocol of lines (SMTP, FTP, IRC) is taken for it; a client of those ends its line anyway.  Of
- * HTTP only 1.0 and 1.1 name their host in a way that is read here. */
+ * HTTP only 1.0 and 1.1 name their host in a way that is read here; HTTP/2 without TLS has a kind
+ * of its own, and other versions are refused. */
 #include "egress/greeting.h"
 
 #include "base/mem.h"
@@ -89,6 +90,7 @@ fail_http(struct greeting *greeting, int status, const char *why)
 static void
 read_line(const char *bytes, size_t length, struct greeting *greeting)
 {
+    static const char preface[] = "PRI * HTTP/2.0\r\n";
     const char *end = memchr(bytes, '\n', length);
     const char *version;
 
@@ -97,6 +99,10 @@ read_line(const char *bytes, size_t length, struct greeting *greeting)
         greeting->kind = GREETING_MORE;
     }
     if (end == NULL) {
+        return;
+    }
+    if (length >= sizeof preface - 1 && memcmp(bytes, preface, sizeof preface - 1) == 0) {
+        greeting->kind = GREETING_HTTP2;
         return;
     }
     version = version_of(bytes, (size_t)(end - bytes));

@@ -14,6 +14,7 @@ enum greeting_kind {
     GREETING_MORE, /* it cannot be told yet */
     GREETING_TLS,
     GREETING_HTTP, /* a request of HTTP/1 */
+    GREETING_HTTP2, /* without TLS; its hosts are named where this does not read */
     GREETING_OTHER, /* neither */
     GREETING_BAD_TLS, /* begins like one and cannot be read */
     GREETING_BAD_HTTP

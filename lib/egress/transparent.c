@@ -99,6 +99,7 @@ refuse(struct transparent *transparent, int status, const struct refusal *refusa
         tunnel_refuse(tunnel, access_denied, sizeof access_denied);
         break;
     case GREETING_HTTP:
+    case GREETING_HTTP2:
     case GREETING_BAD_HTTP:
         problem_response(&problem, &response);
         tunnel_refuse(tunnel, response.data, response.failed ? 0 : response.length);
@@ -218,6 +219,21 @@ deny_relayed(struct transparent *transparent)
             "use https on its own port, or HTTP/1.1");
 }
 
+/* It goes where no requests are expected that are read: gRPC on a port of its own. */
+static void
+judge_http2(struct transparent *transparent)
+{
+    if (transparent->errand->relay != NULL) {
+        deny_relayed(transparent);
+    } else if (transparent->reads || transparent->errand->destination.port == 80) {
+        deny(transparent, 505, "network:http",
+                "HTTP/2 without TLS names its hosts where they are not read",
+                "use https, HTTP/1.1, or a port of its own");
+    } else {
+        release(transparent);
+    }
+}
+
 /* Then nothing but its own name goes: by another one other requests could be allowed. */
 static bool
 reads_destination(const struct transparent *transparent)
@@ -278,6 +294,9 @@ judge(struct transparent *transparent)
             return;
         }
         break;
+    case GREETING_HTTP2:
+        judge_http2(transparent);
+        return;
     case GREETING_HTTP:
         break;
     }

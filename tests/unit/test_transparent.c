@@ -195,6 +195,7 @@ static const struct {
     { "a mail client", "EHLO other.test\r\n" },
     { "a chat client", "NICK someone\r\n" },
     { "a request of before there were hosts", "GET /\r\n" },
+    { "HTTP/2 without TLS, on a port of its own", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" },
     { "empty lines before a request", "\r\n\nGET / HTTP/1.1\r\nHost: public.test\r\n\r\n" },
     { "what is neither, though it begins alike", "\x16\x16\x16\x16\x16\x16" },
     { "a word without an end", "quick" },
@@ -227,7 +228,7 @@ static const struct {
     { "GET / HTTP/1.1 \r\nHost: other.test\r\n\r\n", "505 ", "network:http" },
     { "GET / http/1.1\r\nHost: other.test\r\n\r\n", "505 ", "network:http" },
     { "GET / HTTP/2.0\r\nHost: other.test\r\n\r\n", "505 ", "network:http" },
-    { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505 ", "network:http" },
+    { "PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n", "505 ", "network:http" },
 };
 
 /* A server may take what came for a request, or wait for the rest of it. */
