@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* With brackets for Python's urllib, which compares the host as the URL has it. */
-#define OWN_LOOPBACK "localhost,127.0.0.1,127.0.0.0/8,::1,[::1]"
+#define OWN_LOOPBACK "localhost,127.0.0.1,127.0.0.0/8,::1"
 
 static abx_status
 start_locked(abx_context *context, struct fail *fail)

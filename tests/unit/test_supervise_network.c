@@ -103,8 +103,8 @@ START_TEST(a_filtered_box_has_a_gateway_and_its_commands_know_the_proxy)
     expect_variable("\nhttps_proxy=http://proxy.test:3128\n", true);
     expect_variable("\nALL_PROXY=http://proxy.test:3128\n", true);
     expect_variable("\nall_proxy=http://proxy.test:3128\n", true);
-    expect_variable("\nNO_PROXY=localhost,127.0.0.1,127.0.0.0/8,::1,[::1]\n", true);
-    expect_variable("\nno_proxy=localhost,127.0.0.1,127.0.0.0/8,::1,[::1]\n", true);
+    expect_variable("\nNO_PROXY=localhost,127.0.0.1,127.0.0.0/8,::1\n", true);
+    expect_variable("\nno_proxy=localhost,127.0.0.1,127.0.0.0/8,::1\n", true);
     tear_down();
 }
 END_TEST
