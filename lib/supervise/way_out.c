@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With brackets for Python's urllib, which compares the host as the URL has it. */
+/* Without "[::1]", as which Python's urllib would know it: httpx does not start with that. */
 #define OWN_LOOPBACK "localhost,127.0.0.1,127.0.0.0/8,::1"
 
 static abx_status
