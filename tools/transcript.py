@@ -49,7 +49,7 @@ def transcript(tool):
                              ("Python", ["/usr/bin/python3", f"{work}/fetch.py", "urllib", URL])):
             shown = " ".join(words).replace(f"{work}/", "").replace(" * ", " '*' ")
             for how, more in (("", []), (", with the explanation", ["--explain"])):
-                text += f"\n## {title}{how}\n\n```\n$ {shown}\n{see(tool, work, words, more)}\n```\n".replace(str(work), "/work")
+                text += f"\n## {title}{how}\n\n```\n$ {shown}\n{see(tool, work, words, more)}\n```\n".replace(str(work), "/srv/report")
     return text
 
 
