@@ -10,12 +10,12 @@
 #include "egress/base.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -130,19 +130,8 @@ static int
 run_apart(struct making *making)
 {
     pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int error = pthread_attr_init(&attributes);
+    int error = thread_start(&thread, STACK_SIZE, run, making);
 
-    if (error != 0) {
-        return error;
-    }
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, run, making);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
     if (error == 0) {
         pthread_join(thread, NULL);
         error = making->error;

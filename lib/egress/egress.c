@@ -11,12 +11,12 @@
 #include "egress/thread.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "egress/base.h"
 #include "egress/box.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -122,26 +122,6 @@ run(void *data)
     return NULL;
 }
 
-/* It is born with every signal blocked, so no handler of the host ever runs on it. */
-static int
-start(struct egress *egress)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int error = pthread_attr_init(&attributes);
-
-    if (error != 0) {
-        return error;
-    }
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&egress->thread, &attributes, run, egress);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 /* All that is not the thread. */
 static void
 discard(struct egress *egress)
@@ -192,7 +172,7 @@ egress_new(struct egress **ret_egress, struct fail *fail)
                     egress->wakened == NULL || event_add(egress->wakened, NULL) != 0)) {
         error = ENOMEM;
     }
-    error = error == 0 ? start(egress) : error;
+    error = error == 0 ? thread_start(&egress->thread, STACK_SIZE, run, egress) : error;
     if (error != 0) {
         discard(egress);
         return error == ENOMEM ? fail_nomem(fail)

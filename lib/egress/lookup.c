@@ -8,9 +8,9 @@
 #include "egress/lookup.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,26 +213,12 @@ work(void *data)
     return NULL;
 }
 
-/* The thread inherits a mask of all signals: the host's handlers never run on it. */
 static void
 start_thread(struct lookups *lookups)
 {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t thread;
-
-    if (pthread_attr_init(&attributes) != 0) {
-        return;
-    }
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, &attributes, work, lookups) == 0) {
+    if (thread_start(NULL, STACK_SIZE, work, lookups) == 0) {
         lookups->n_threads++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
 }
 
 /* ---- the egress thread ---- */

@@ -4,9 +4,9 @@
 #include "egress/tls_private.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,19 +34,6 @@ read_store(void *data)
     return NULL;
 }
 
-static int
-start_thread(struct store *store)
-{
-    sigset_t all, before;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&store->thread, NULL, read_store, store);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 abx_status
 store_new(struct store **ret_store, struct fail *fail)
 {
@@ -61,7 +48,7 @@ store_new(struct store **ret_store, struct fail *fail)
         free(store);
         return tls_fail(fail, r, "tls:store");
     }
-    r = start_thread(store);
+    r = thread_start(&store->thread, 0, read_store, store);
     if (r != 0) {
         gnutls_x509_trust_list_deinit(store->list, 1);
         free(store);

@@ -4,11 +4,11 @@
  * itself. */
 #include "supervise/context.h"
 
+#include "base/thread.h"
 #include "egress/egress.h"
 #include "supervise/canary.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,27 +97,6 @@ serve_masks(void *data)
     return NULL;
 }
 
-/* The thread is born with every signal blocked, so no handler of the host ever runs on it. */
-static int
-start_thread(pthread_t *ret_thread, void *(*run)(void *), struct loop *loop)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int error;
-
-    error = pthread_attr_init(&attributes);
-    if (error != 0) {
-        return error;
-    }
-    pthread_attr_setstacksize(&attributes, SUPERVISOR_STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(ret_thread, &attributes, run, loop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 /* A loop that runs in a thread of its own. */
 static abx_status
 start_loop(struct loop **ret_loop, pthread_t *ret_thread, void *(*run)(void *), struct fail *fail)
@@ -129,7 +108,7 @@ start_loop(struct loop **ret_loop, pthread_t *ret_thread, void *(*run)(void *), 
         return fail_set(
                 fail, ABX_ERR_SETUP, errno, "start:loop", "the supervisor has no event loop");
     }
-    error = start_thread(ret_thread, run, loop);
+    error = thread_start(ret_thread, SUPERVISOR_STACK, run, loop);
     if (error != 0) {
         loop_free(loop);
         return fail_set(fail, ABX_ERR_SETUP, error, "start:supervisor",

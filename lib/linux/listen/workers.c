@@ -4,12 +4,12 @@
 #include "linux/listen/workers.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -117,29 +117,13 @@ work(void *data)
     return NULL;
 }
 
-/* Under lock.  The thread inherits a mask of all signals: the host's handlers never run on it. */
-static bool
+/* Under lock. */
+static void
 start_thread(struct workers *workers)
 {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t thread;
-    int r;
-
-    if (pthread_attr_init(&attributes) != 0) {
-        return false;
-    }
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &attributes, work, workers);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (r == 0) {
+    if (thread_start(NULL, STACK_SIZE, work, workers) == 0) {
         workers->n_threads++;
     }
-    return r == 0;
 }
 
 struct workers *
