@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,6 +174,43 @@ START_TEST(a_hook_in_a_new_git_directory_is_told_when_the_command_ends)
 }
 END_TEST
 
+/* Outside of git's directories a box may change every name beside the one that is taken, so what
+ * takes it has no other on its way, at which something else could be put. */
+START_TEST(a_file_that_takes_a_name_has_no_other_on_its_way)
+{
+    static const char nested[] =
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+            "\"write\":{\"allow\":[\"${workspace}\"]},\"protect\":{\"add\":[\"ci/run\"]}},"
+            "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}}}";
+    char bytes[4096] __attribute__((aligned(8)));
+    int watch;
+    ssize_t n;
+    char *content;
+
+    abxtest_open(&test, nested);
+    abxtest_write(&test, "ci", "old");
+    abxtest_write(&test, "x", "new");
+    watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    ck_assert_int_ge(inotify_add_watch(watch, test.workspace, IN_CREATE | IN_MOVED_TO), 0);
+    abxtest_run(&test, "mv x ci", &result);
+    ck_assert_msg(result.exit.code == 0, "%s", result.errors);
+    content = abxtest_read(&test, "ci");
+    ck_assert_ptr_nonnull(content);
+    ck_assert_str_eq(content, "new");
+    free(content);
+    n = read(watch, bytes, sizeof bytes);
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
+
+        ck_assert_str_eq(event->name, "ci");
+        at += (ssize_t)sizeof *event + event->len;
+    }
+    close(watch);
+    abxtest_result_done(&result);
+    abxtest_close(&test);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -184,6 +222,7 @@ make_suite(void)
             tcase, no_link_and_no_rename_gets_around_a_pattern, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(tcase, a_file_may_take_a_name_below_which_something_is_protected);
     tcase_add_loop_test(tcase, no_way_to_a_git_directory_hides_it, 0, sizeof ways / sizeof ways[0]);
+    tcase_add_test(tcase, a_file_that_takes_a_name_has_no_other_on_its_way);
     tcase_add_test(tcase, a_hook_in_a_new_git_directory_is_told_when_the_command_ends);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -64,6 +64,20 @@ git_guard(struct call *call, int parent, const char *name)
     return object < 0 ? -errno : boundary_guard(call->boundary, object);
 }
 
+int
+git_put_copy(struct call *call, int copy, struct resolved *to, int to_parent)
+{
+    int r = name_put_copy(call, copy, to, to_parent);
+
+    if (r == 0 && git_name_matters(call, to) != 0) {
+        r = git_guard(call, to->parent, to->name);
+        if (r < 0) {
+            unlinkat(to_parent, to->name, 0);
+        }
+    }
+    return r;
+}
+
 /* ---- directories that are moved ---- */
 
 static void
@@ -149,7 +163,7 @@ judge(struct call *call, struct resolved *resolved, int parent, uint32_t mode, c
         ssize_t length)
 {
     AUTO(closep) int copy = -1;
-    bool judged = false;
+    bool judged = false, is_ready;
     struct act act = {
         .request = ABX_REQUEST_PATH,
         .access = ABX_ACCESS_WRITE,
@@ -160,12 +174,13 @@ judge(struct call *call, struct resolved *resolved, int parent, uint32_t mode, c
 
     copy = openat(parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode & 0777);
     act.content = copy;
-    if (copy < 0 || length < 0 || write(copy, text, (size_t)length) != length) {
+    is_ready = copy >= 0 && length >= 0 && write(copy, text, (size_t)length) == length;
+    if (is_ready && !call_judge(call, &act)) {
         return;
     }
-    if (call_judge(call, &act) && name_put_copy(copy, parent, resolved->name) == 0 &&
-            git_guard(call, resolved->parent, resolved->name) < 0) {
-        unlinkat(parent, resolved->name, 0);
+    if (!is_ready || git_put_copy(call, copy, resolved, parent) < 0) {
+        call_report(call, ABX_EVENT_DENIAL, &act, "boundary:resources",
+                "what was written to it could not be put in its place", "try it again");
     }
 }
 

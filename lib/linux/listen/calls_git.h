@@ -24,6 +24,9 @@ bool git_guard_moved(struct call *call, int parent, const char *directory);
 /* Remembers a git directory that the call's command made; `parent` is in the box.  Not on a file
  * system that may block, since the loop's thread looks at it again.  Any thread. */
 void git_remember(struct call *call, int parent, const char *path);
+/* Gives judged content its name in a directory of the host, and guards it where that must be; what
+ * cannot be guarded does not stay.  `to->parent` is in the box.  0 or -errno.  Workers only. */
+int git_put_copy(struct call *call, int copy, struct resolved *to, int to_parent);
 /* Opens such a file to be made or replaced: it appears when its content is there and was judged. */
 enum call_result git_open_link(
         struct call *call, struct resolved *resolved, const struct open_request *request);

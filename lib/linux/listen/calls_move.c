@@ -243,10 +243,7 @@ move_copy(struct call *call, struct move *move, int source, int from_parent, int
     if (decide_name(call, move, &move->to, &content, &result) != COURSE_BEHALF) {
         return result;
     }
-    r = name_put_copy(copy, to_parent, move->to.name);
-    if (r == 0 && git_name_matters(call, &move->to) != 0) {
-        r = git_guard(call, move->to.parent, move->to.name);
-    }
+    r = git_put_copy(call, copy, &move->to, to_parent);
     if (r == 0) {
         r = unlinkat(from_parent, move->from.name, 0) == 0 ? 0 : -errno;
     }
@@ -468,9 +465,10 @@ run_move(struct call *call, struct move *move)
     if (r < 0) {
         return course_untold(call, failed_name(move), r, move->verb);
     }
-    if (move->to.parent >= 0 && (move->is_link || move->from.parent >= 0) &&
-            fails_by_names(move) != 0) {
-        return call_fail(call, fails_by_names(move));
+    r = move->to.parent >= 0 && (move->is_link || move->from.parent >= 0) ? fails_by_names(move)
+                                                                          : 0;
+    if (r != 0) {
+        return call_fail(call, r);
     }
     where = move->is_link ? move->from.object : move->from.parent;
     if (where < 0 || move->to.parent < 0) {

@@ -174,7 +174,9 @@ act_on_behalf(struct call *call, struct resolved *resolved, const struct name_re
     }
     if (request->deed == DEED_MKDIR && git_name_matters(call, resolved) != 0) {
         r = git_guard(call, resolved->parent, resolved->name);
-        git_remember(call, resolved->parent, resolved->path);
+        if (r == 0) {
+            git_remember(call, resolved->parent, resolved->path);
+        }
     } else if (request->deed == DEED_MKDIR && parent != resolved->parent) {
         name_made_directory(call, resolved->path);
     }

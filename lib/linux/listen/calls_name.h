@@ -30,8 +30,8 @@ bool name_take_umask(const struct call *call);
 int content_open(struct call *call, struct resolved *source);
 /* A nameless copy of it in another directory, with its mode; -1: it cannot be had. */
 int content_copy(const struct resolved *source, int opened, int to_parent);
-/* Gives a nameless file this name over what has it, in one step but where the name is ".git".  0 or
- * -errno. */
-int name_put_copy(int copy, int parent, const char *name);
+/* Gives a file, by its descriptor, this name over what has it; in one step only in git directories.
+ * 0 or -errno. */
+int name_put_copy(const struct call *call, int copy, const struct resolved *to, int to_parent);
 
 #endif

@@ -4,12 +4,12 @@
 #include "linux/listen/calls_name.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "plan/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <strings.h>
 #include <unistd.h>
 
 #define CONTENT_MAX (1 << 20)
@@ -62,8 +62,7 @@ content_copy(const struct resolved *source, int opened, int to_parent)
     return steal_fd(&copy);
 }
 
-/* Over what has the name.  The name before it is refused to every box, so that nobody can
- * open the copy to write, link it, or put another file in its place. */
+/* Over what has the name, by way of a name beside it. */
 static int
 replace(const char *copy, int to_parent, const char *name)
 {
@@ -87,24 +86,35 @@ replace(const char *copy, int to_parent, const char *name)
     return 0;
 }
 
+/* Whether the name before it is refused to every box there, so that nobody can open what waits to
+ * write it, link it, or put something else in its place. */
+static bool
+has_way(const struct call *call, const struct resolved *to)
+{
+    AUTO(freep) char *parent = path_parent(to->path);
+    AUTO(freep) char *way = parent == NULL ? NULL : path_join(parent, plan_copy_prefix);
+
+    return way != NULL && plan_guards_git_file(call->boundary->plan, way);
+}
+
 int
-name_put_copy(int copy, int to_parent, const char *name)
+name_put_copy(const struct call *call, int copy, const struct resolved *to, int to_parent)
 {
     char link[32];
 
     snprintf(link, sizeof link, "/proc/self/fd/%d", copy);
-    if (linkat(AT_FDCWD, link, to_parent, name, AT_SYMLINK_FOLLOW) == 0) {
+    if (linkat(AT_FDCWD, link, to_parent, to->name, AT_SYMLINK_FOLLOW) == 0) {
         return 0;
     }
     if (errno != EEXIST) {
         return -errno;
     }
-    if (strcasecmp(name, ".git") != 0) {
-        return replace(link, to_parent, name);
+    if (has_way(call, to)) {
+        return replace(link, to_parent, to->name);
     }
-    /* Beside ".git" every name is the box's, so there is a moment without one. */
-    return unlinkat(to_parent, name, 0) == 0 &&
-                           linkat(AT_FDCWD, link, to_parent, name, AT_SYMLINK_FOLLOW) == 0
+    /* Every name beside it is the box's to change, so there is a moment without one. */
+    return unlinkat(to_parent, to->name, 0) == 0 &&
+                           linkat(AT_FDCWD, link, to_parent, to->name, AT_SYMLINK_FOLLOW) == 0
                    ? 0
                    : -errno;
 }

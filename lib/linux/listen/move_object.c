@@ -21,12 +21,12 @@ is_same(const struct resolved *a, const struct resolved *b)
 }
 
 static int
-put(int object, const struct resolved *to, int to_parent, bool is_new)
+put(const struct call *call, int object, const struct resolved *to, int to_parent, bool is_new)
 {
     char link[32];
 
     if (!is_new) {
-        return name_put_copy(object, to_parent, to->name);
+        return name_put_copy(call, object, to, to_parent);
     }
     snprintf(link, sizeof link, "/proc/self/fd/%d", object);
     return linkat(AT_FDCWD, link, to_parent, to->name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
@@ -43,7 +43,7 @@ move_object(struct call *call, struct resolved *from, int from_parent, const str
         return 0; /* two names of one file: nothing is done */
     }
     object = resolve_host_object(call, from);
-    r = object < 0 ? object : put(object, to, to_parent, is_new);
+    r = object < 0 ? object : put(call, object, to, to_parent, is_new);
     if (r < 0) {
         return r;
     }
