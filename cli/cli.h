@@ -52,6 +52,8 @@ bool guard(abx_policy_builder *builder, const struct options *options, const cha
 
 /* report.c: errors for people and for the events file. */
 void report_error(abx_error *error);
+int report_refusal(
+        abx_error *error); /* the same, and releases it (NULL is nothing); EXIT_REFUSED */
 void events_write_setup(FILE *events, abx_error *error);
 void events_write(FILE *events, abx_event *event);
 /* A denial, on standard error. */

@@ -4,16 +4,6 @@
 
 #include <string.h>
 
-static int
-refused(abx_error *error)
-{
-    if (error != NULL) {
-        report_error(error);
-        abx_error_unref(error);
-    }
-    return EXIT_REFUSED;
-}
-
 static void
 print_column(abx_report *report, size_t row, const char *before, const char *column)
 {
@@ -78,7 +68,7 @@ command_compare(int argc, char **argv)
     abx_policy_unref(policies[0]);
     abx_policy_unref(policies[1]);
     if (relation < 0) {
-        return refused(error);
+        return report_refusal(error);
     }
     puts(words[relation]);
     print_rows(report);

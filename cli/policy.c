@@ -171,16 +171,6 @@ policy_read(const struct options *options, const char *file, abx_policy **ret_po
     return build(options, NULL, file, file, false, ret_policy, ret_error);
 }
 
-static int
-refused(abx_error *error)
-{
-    if (error != NULL) {
-        report_error(error);
-        abx_error_unref(error);
-    }
-    return EXIT_REFUSED;
-}
-
 /* "host:port", "[v6]:port" or "host"; the host part stays in `target`.  0: the port is none. */
 static uint32_t
 split_port(char *target)
@@ -258,7 +248,7 @@ command_explain(int argc, char **argv)
         return EXIT_REFUSED;
     }
     if (!policy_load(&options, &policy, &error)) {
-        return refused(error);
+        return report_refusal(error);
     }
     status = abx_policy_explain(policy, &request, &json, &length);
     abx_policy_unref(policy);
@@ -287,7 +277,7 @@ command_describe(int argc, char **argv)
         return EXIT_REFUSED;
     }
     if (!policy_load(&options, &policy, &error)) {
-        return refused(error);
+        return report_refusal(error);
     }
     status = abx_policy_describe(
             policy, options.rest[0] != NULL ? options.rest[0] : "text", &text, &length);
@@ -325,7 +315,7 @@ command_policy(int argc, char **argv)
         options.policy = options.rest[0];
     }
     if (options.policy == NULL || !policy_load(&options, &policy, &error)) {
-        return refused(error);
+        return report_refusal(error);
     }
     printf("%s: valid, digest %s\n", options.policy, abx_policy_get_digest(policy));
     abx_policy_unref(policy);

@@ -38,6 +38,16 @@ report_error(abx_error *error)
     }
 }
 
+int
+report_refusal(abx_error *error)
+{
+    if (error != NULL) {
+        report_error(error);
+        abx_error_unref(error);
+    }
+    return EXIT_REFUSED;
+}
+
 void
 report_denial(abx_event *event)
 {
