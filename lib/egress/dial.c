@@ -331,7 +331,12 @@ next_is_due(evutil_socket_t fd, short events, void *data)
 static void
 patience_is_over(evutil_socket_t fd, short events, void *data)
 {
-    finish(data, -1, ETIMEDOUT, NULL);
+    struct dial *dial = data;
+
+    if (dial->proxy != NULL) {
+        tell_proxy(dial, "does not answer");
+    }
+    finish(dial, -1, ETIMEDOUT, NULL);
 }
 
 /* ---- which addresses ---- */
