@@ -36,6 +36,7 @@ struct act {
     bool *judged; /* set to true where the content decides; or NULL */
     bool quiet; /* only the verdict: no event, no question (no ticket) where it is ASK, no use taken
                  */
+    bool looks; /* no use of a grant is taken: that is for the call which this one is before */
     bool *counted; /* set to true where a use of a grant was taken, or would be; or NULL */
     struct refusal *refusal; /* written where it is denied, or would be by an answer; or NULL */
 };
@@ -79,8 +80,9 @@ struct trust_files {
 struct box_setup {
     const struct plan *plan; /* borrowed until close */
     struct loop *loop; /* the supervisor's; runs in its own thread already */
-    struct loop *mask_loop; /* runs in another thread: serves what the first may have to wait for
-                               when it reads the memory of a box, and never waits for it */
+    struct loop *mask_loop; /* where the plan has a mask; runs in another thread: serves what the
+                               first may have to wait for when it reads the memory of a box, and
+                               never waits for it */
     const struct broker *broker; /* borrowed until close */
     const struct gateway *gateway; /* borrowed until close; NULL: the box has no way out, and no
                                       port of it is published */

@@ -103,7 +103,6 @@ build(abx_box *box, struct fail *fail)
     struct box_setup setup = {
         .plan = &box->plan,
         .loop = box->context->loop,
-        .mask_loop = box->context->mask_loop,
         .broker = &box->broker,
         .trust = &trust,
         .init_path = box->context->init_path,
@@ -118,6 +117,10 @@ build(abx_box *box, struct fail *fail)
     if (r == ABX_OK) {
         r = plan_compile(
                 box->resolved, backend->host, &box->context->capabilities, &box->plan, fail);
+    }
+    if (r == ABX_OK && box->plan.mask) {
+        r = context_start_mask(box->context, fail);
+        setup.mask_loop = box->context->mask_loop;
     }
     if (r == ABX_OK) {
         r = way_out_open(box, fail);

@@ -30,7 +30,7 @@ is_granted(abx_box *box, const abx_request *request, uint64_t command, const str
     enum cover cover;
 
     pthread_mutex_lock(&box->lock);
-    cover = grants_use(&box->grants, request, command, !act->quiet);
+    cover = grants_use(&box->grants, request, command, !act->quiet && !act->looks);
     pthread_mutex_unlock(&box->lock);
     if (cover == COVER_COUNTED && act->counted != NULL) {
         *act->counted = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns abx_context and its threads, the supervisor's and the mask's, which start with the first box
- * and end with the last reference.  Every box holds a reference, so neither drops the last one
- * itself. */
+ * that needs them and end with the last reference.  Every box holds a reference, so neither drops
+ * the last one itself. */
 #include "supervise/context.h"
 
 #include "base/thread.h"
@@ -131,10 +131,7 @@ start_locked(abx_context *context, struct fail *fail)
         }
         context->probed = true;
     }
-    if (context->mask_loop == NULL) {
-        r = start_loop(&context->mask_loop, &context->mask_thread, serve_masks, fail);
-    }
-    if (r == ABX_OK && context->loop == NULL) {
+    if (context->loop == NULL) {
         r = start_loop(&context->loop, &context->thread, supervise, fail);
     }
     return r;
@@ -147,6 +144,19 @@ context_start(abx_context *context, struct fail *fail)
 
     pthread_mutex_lock(&context->starting);
     r = start_locked(context, fail);
+    pthread_mutex_unlock(&context->starting);
+    return r;
+}
+
+abx_status
+context_start_mask(abx_context *context, struct fail *fail)
+{
+    abx_status r = ABX_OK;
+
+    pthread_mutex_lock(&context->starting);
+    if (context->mask_loop == NULL) {
+        r = start_loop(&context->mask_loop, &context->mask_thread, serve_masks, fail);
+    }
     pthread_mutex_unlock(&context->starting);
     return r;
 }

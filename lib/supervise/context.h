@@ -25,7 +25,7 @@ struct abx_context {
     struct loop *loop; /* NULL before the first box */
     struct egress *egress; /* NULL before the first box with a way out */
     pthread_t thread;
-    struct loop *mask_loop; /* with `loop`: see box_setup */
+    struct loop *mask_loop; /* NULL before the first box with a mask: see box_setup */
     pthread_t mask_thread;
     pthread_mutex_t lock; /* guards all below */
     struct vec boxes; /* abx_box *, borrowed: a box that closes removes itself */
@@ -40,6 +40,8 @@ void context_unref(abx_context *context);
 DEFINE_CLEANUP(context_unref, abx_context)
 /* Starts the supervisor thread if it does not run, and looks at the host if nobody did. */
 abx_status context_start(abx_context *context, struct fail *fail);
+/* The same for the thread that serves masks. */
+abx_status context_start_mask(abx_context *context, struct fail *fail);
 abx_status context_dispatch(abx_context *context, abx_event_fn fn, void *user_data);
 
 #endif

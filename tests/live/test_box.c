@@ -3,6 +3,7 @@
 #include "abxtest.h"
 #include "unit/main.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -424,6 +425,51 @@ START_TEST(a_grant_made_beforehand_needs_no_question)
 }
 END_TEST
 
+/* How many threads of this process have that name. */
+static int
+count_threads(const char *name)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    int n = 0;
+
+    ck_assert_ptr_nonnull(tasks);
+    while ((entry = readdir(tasks)) != NULL) {
+        char path[300], text[32] = "";
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        file = fopen(path, "re");
+        if (file != NULL) {
+            n += fgets(text, sizeof text, file) != NULL && strncmp(text, name, strlen(name)) == 0;
+            fclose(file);
+        }
+    }
+    closedir(tasks);
+    return n;
+}
+
+START_TEST(only_a_box_with_a_mask_has_a_thread_for_it)
+{
+    static const char open_to_read[] =
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+            "\"write\":{\"allow\":[\"${workspace}\"]},\"protect\":{\"defaults\":false}},"
+            "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}}}";
+
+    abxtest_open(&test, open_to_read);
+    abxtest_run(&test, "true", &result);
+    ck_assert_int_eq(count_threads("abx-mask"), 0);
+    abxtest_result_done(&result);
+    abxtest_close(&test);
+    abxtest_start(&test, policy);
+    abxtest_write(&test, "secret", "hidden");
+    ck_assert_int_eq(abx_box_open(test.context, test.policy, NULL, &test.box, NULL), ABX_OK);
+    abxtest_run(&test, "cat secret", &result);
+    abxtest_expect_denial(&test, abxtest_path(&test, "secret"));
+    ck_assert_int_eq(count_threads("abx-mask"), 1);
+}
+END_TEST
+
 /* A call whose handler runs again on a worker, and a look, take no further use. */
 START_TEST(a_counted_grant_counts_calls)
 {
@@ -691,6 +737,7 @@ make_suite(void)
 
     tcase = tcase_create("masked");
     tcase_add_test(tcase, a_counted_grant_counts_calls);
+    tcase_add_test(tcase, only_a_box_with_a_mask_has_a_thread_for_it);
     tcase_add_test(tcase, a_granted_write_where_reads_are_asked_says_why_it_fails);
     suite_add_tcase(suite, tcase);
 

@@ -114,7 +114,7 @@ mask_decide(struct mask_request *request, uint32_t access, const char *verb)
         .target = request->path,
         .verb = verb,
         .content = -1,
-        .quiet = !opens }; /* to look takes no use of a grant: the open does */
+        .looks = !opens };
 
     if (request->in.pid == 0) {
         /* Not of the box: the listener looks a path up for a call, and that call has the event. */
@@ -123,10 +123,6 @@ mask_decide(struct mask_request *request, uint32_t access, const char *verb)
     if (!request->has_verdict) {
         caller = mask_caller(request);
         request->verdict = broker->decide(broker->data, &caller, &act, &request->ticket);
-        if (!opens && request->verdict != ABX_VERDICT_ALLOW) {
-            act.quiet = false;
-            request->verdict = broker->decide(broker->data, &caller, &act, &request->ticket);
-        }
         request->has_verdict = true;
     }
     return request->verdict;
