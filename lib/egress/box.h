@@ -25,6 +25,7 @@ struct egress_box {
     struct gateway gateway;
     struct upstream *upstream; /* NULL: everything is dialled */
     struct trust *trust; /* who is believed outside; NULL: no requests are read */
+    char *extra_ca; /* whom the policy adds, PEM; NULL: nobody */
     struct secrets *secrets;
     struct part *parts;
     size_t n_parts;

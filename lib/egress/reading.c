@@ -91,12 +91,12 @@ read_pem(const char *path, char **ret_pem)
     return *ret_pem == NULL ? ENOMEM : 0;
 }
 
-/* What the policy adds, which the caller frees; NULL: nothing. */
+/* Once: outside and in the box the same are believed. */
 static abx_status
-read_extra(struct egress_box *box, char **ret_pem, struct fail *fail)
+read_extra(struct egress_box *box, struct fail *fail)
 {
     const char *path = policy_get_settings(box->policy)->extra_ca;
-    int error = path == NULL ? 0 : read_pem(path, ret_pem);
+    int error = path == NULL ? 0 : read_pem(path, &box->extra_ca);
 
     if (error == 0) {
         return ABX_OK;
@@ -109,7 +109,6 @@ read_extra(struct egress_box *box, char **ret_pem, struct fail *fail)
 abx_status
 reading_open(struct egress_box *box, struct fail *fail)
 {
-    AUTO(freep) char *pem = NULL;
     abx_status r;
 
     if (policy_adds_trust(box->policy) == NULL) {
@@ -117,15 +116,16 @@ reading_open(struct egress_box *box, struct fail *fail)
     }
     r = make(box->egress->reading, fail);
     if (r == ABX_OK) {
-        r = read_extra(box, &pem, fail);
+        r = read_extra(box, fail);
     }
-    return r < 0 ? r : trust_new(box->egress->reading->store, pem, &box->trust, fail);
+    return r < 0 ? r : trust_new(box->egress->reading->store, box->extra_ca, &box->trust, fail);
 }
 
 void
 reading_close(struct egress_box *box)
 {
     trust_free(box->trust);
+    free(box->extra_ca);
 }
 
 const char *
@@ -139,17 +139,14 @@ egress_trust(struct egress_box *box, const char *host_bundle, struct trust_files
         struct fail *fail)
 {
     AUTO(freep) char *host = NULL;
-    AUTO(freep) char *extra = NULL;
     int error = host_bundle == NULL ? 0 : read_pem(host_bundle, &host);
-    abx_status r;
 
     if (error != 0) {
         return error == ENOMEM ? fail_nomem(fail)
                                : fail_set(fail, ABX_ERR_SETUP, error, "read:bundle",
                                          "'%s' is not read", host_bundle);
     }
-    r = read_extra(box, &extra, fail);
-    return r < 0 ? r : bundle_make(box->egress->reading->authority, host, extra, ret_files, fail);
+    return bundle_make(box->egress->reading->authority, host, box->extra_ca, ret_files, fail);
 }
 
 void
