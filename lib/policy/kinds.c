@@ -2,9 +2,8 @@
  * Owns the kinds of names.  All globs run side by side as one automaton over bytes (a bit for each
  * place in each glob); the sets of places that can be reached are its states, and the globs that
  * are at their end in a state make its kind.  Pure, one thread. */
-#include "policy/kinds.h"
+#include "policy/automaton.h"
 
-#include "base/mem.h"
 #include "policy/rules.h"
 
 #include <stdlib.h>
@@ -12,41 +11,7 @@
 
 #define STATES_MAX 16384u
 #define LENGTH_MAX PATH_LENGTH_MAX
-#define PHASES 4u /* continuation bytes of a character that are still due: 0 to 3 */
 #define NO_SYMBOL UINT16_MAX
-
-struct kind_glob {
-    const struct path_part *part;
-    bool is_forbidden;
-    uint32_t last; /* the bit that is set when all of it was matched */
-};
-
-/* Bytes that no glob tells apart, in a phase. */
-struct symbol {
-    uint8_t before, after;
-    uint8_t likely; /* the byte that looks best in an example */
-    uint64_t *stay, *one, *two; /* places that stay, go on by one, by two */
-};
-
-struct automaton {
-    struct kinds *kinds;
-    uint32_t n_bits, n_words;
-    bool has_characters; /* some glob takes whole characters, so their length matters */
-    uint64_t *start, *stars;
-    struct intern symbol_keys;
-    struct vec symbols; /* struct symbol */
-    struct vec pool; /* uint64_t *, owned */
-    uint16_t symbol_of[PHASES][256];
-    uint8_t order[256]; /* bytes, those first that look like a name */
-    struct intern states; /* the set, and the phase in the word after it */
-    struct vec from; /* struct origin, by state */
-    struct vec next; /* uint32_t, by state and symbol */
-};
-
-struct origin {
-    uint32_t state;
-    uint16_t symbol;
-};
 
 /* ---- what is told apart ---- */
 
@@ -85,8 +50,8 @@ kinds_done(struct kinds *kinds)
 }
 
 /* Bytes that a component can have, as far as it is up to one byte. */
-static bool
-is_possible_byte(const struct kinds *kinds, unsigned char byte)
+bool
+kinds_is_possible_byte(const struct kinds *kinds, unsigned char byte)
 {
     if (kinds->of_urls) {
         return byte >= ' ' && byte != 0x7f && strchr("/%\\", byte) == NULL;
@@ -98,7 +63,7 @@ static bool
 is_possible_text(const struct kinds *kinds, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        if (!is_possible_byte(kinds, (unsigned char)text[i])) {
+        if (!kinds_is_possible_byte(kinds, (unsigned char)text[i])) {
             return false;
         }
     }
@@ -167,290 +132,6 @@ kinds_add_pattern(struct kinds *kinds, const char *glob, bool is_forbidden, stru
     }
     vec_at(&kinds->globs, struct kind_glob, number)->is_forbidden |= is_forbidden;
     return ABX_OK;
-}
-
-/* ---- the automaton ---- */
-
-static void
-automaton_done(struct automaton *automaton)
-{
-    for (size_t i = 0; i < automaton->pool.count; i++) {
-        free(*vec_at(&automaton->pool, uint64_t *, i));
-    }
-    vec_done(&automaton->pool);
-    vec_done(&automaton->symbols);
-    vec_done(&automaton->from);
-    vec_done(&automaton->next);
-    intern_done(&automaton->symbol_keys);
-    intern_done(&automaton->states);
-}
-
-static uint64_t *
-new_words(struct automaton *automaton, size_t n)
-{
-    uint64_t *words = calloc(n, sizeof *words);
-    uint64_t **slot = words == NULL ? NULL : vec_add(&automaton->pool);
-
-    if (slot == NULL) {
-        free(words);
-        return NULL;
-    }
-    *slot = words;
-    return words;
-}
-
-static void
-set_bit(uint64_t *words, uint32_t bit)
-{
-    words[bit / 64] |= UINT64_C(1) << bit % 64;
-}
-
-static bool
-has_bit(const uint64_t *words, uint32_t bit)
-{
-    return (words[bit / 64] >> bit % 64 & 1) != 0;
-}
-
-/* How many continuation bytes a character with this first byte has, as `?` takes it. */
-static uint8_t
-continuations(unsigned char lead)
-{
-    return lead > 0xf4 || lead < 0xc2 ? 0 : lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-}
-
-/* A glob with half a character in its text could tell names apart that are no text at all. */
-static abx_status
-check_text(const struct kind_glob *glob, struct fail *fail)
-{
-    struct glob_element element;
-    uint8_t due = 0;
-
-    for (uint32_t at = 0; path_part_next(glob->part, &at, &element);) {
-        for (unsigned byte = 0x80; byte < 256 && element.is_text; byte++) {
-            if (!element.bytes[byte]) {
-                continue;
-            }
-            if (due > 0 && (byte & 0xc0) != 0x80) {
-                due = 4;
-                break;
-            }
-            due = due > 0 ? (uint8_t)(due - 1) : continuations((unsigned char)byte);
-        }
-        for (unsigned byte = 0; byte < 0x80 && due > 0; byte++) {
-            due = element.bytes[byte] ? 4 : due;
-        }
-        if (due == 4 || (due > 0 && !element.is_text)) {
-            due = 4;
-            break;
-        }
-    }
-    if (due == 0) {
-        return ABX_OK;
-    }
-    fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "compare:pattern",
-            "a pattern has a part of a character beside a wildcard, '%.*s'",
-            (int)glob->part->length, glob->part->text);
-    fail_remedy(fail, "write whole characters, or a literal path");
-    return fail->status;
-}
-
-/* Places: one before each element, two before one that takes a character (the second is inside of
- * it), and one at the end. */
-static abx_status
-count_bits(struct automaton *automaton, struct fail *fail)
-{
-    struct vec *globs = &automaton->kinds->globs;
-    struct glob_element element;
-
-    for (size_t i = 0; i < globs->count; i++) {
-        struct kind_glob *glob = vec_at(globs, struct kind_glob, i);
-
-        for (uint32_t at = 0; path_part_next(glob->part, &at, &element);) {
-            automaton->n_bits += element.form == GLOB_CHARACTER ? 2 : 1;
-            automaton->has_characters |= element.form == GLOB_CHARACTER;
-        }
-        glob->last = automaton->n_bits++;
-    }
-    for (size_t i = 0; automaton->has_characters && i < globs->count; i++) {
-        if (check_text(vec_at(globs, struct kind_glob, i), fail) < 0) {
-            return fail->status;
-        }
-    }
-    automaton->n_words = automaton->n_bits / 64 + 1;
-    automaton->start = new_words(automaton, automaton->n_words);
-    automaton->stars = new_words(automaton, automaton->n_words);
-    return automaton->start == NULL || automaton->stars == NULL ? fail_nomem(fail) : ABX_OK;
-}
-
-static void
-close_stars(const struct automaton *automaton, uint64_t *set)
-{
-    uint64_t carry = 0;
-
-    for (uint32_t i = 0; i < automaton->n_words; i++) {
-        uint64_t stars = set[i] & automaton->stars[i];
-
-        set[i] |= stars << 1 | carry;
-        carry = stars >> 63;
-    }
-}
-
-/* What each byte does in one phase: three rows of masks. */
-struct masks {
-    uint64_t *rows; /* [256][3][n_words] */
-    uint32_t n_words;
-};
-
-static uint64_t *
-mask_of(const struct masks *masks, unsigned byte, unsigned step)
-{
-    return masks->rows + ((size_t)byte * 3 + step) * masks->n_words;
-}
-
-static void
-fill_element(const struct masks *masks, const struct glob_element *element, uint32_t bit,
-        uint8_t before, bool has_characters)
-{
-    for (unsigned byte = 0; byte < 256; byte++) {
-        uint8_t due = !has_characters ? 0
-                      : before > 0    ? (uint8_t)(before - 1)
-                                      : continuations((unsigned char)byte);
-
-        if (element->form == GLOB_STAR) {
-            set_bit(mask_of(masks, byte, 0), bit);
-        } else if (element->form == GLOB_BYTE) {
-            if (element->bytes[byte]) {
-                set_bit(mask_of(masks, byte, 1), bit);
-            }
-        } else {
-            set_bit(mask_of(masks, byte, before == 0 && due > 0 ? 1 : 2), bit);
-            set_bit(mask_of(masks, byte, due > 0 ? 0 : 1), bit + 1);
-        }
-    }
-}
-
-static abx_status
-add_symbol(struct automaton *automaton, const struct masks *masks, unsigned byte, uint8_t before,
-        uint8_t after, struct fail *fail)
-{
-    size_t row = (size_t)3 * automaton->n_words;
-    uint64_t *key = mask_of(masks, byte, 0);
-    AUTO(freep) uint64_t *long_key = malloc((row + 1) * sizeof *long_key);
-    uint32_t number;
-
-    if (long_key == NULL) {
-        return fail_nomem(fail);
-    }
-    memcpy(long_key, key, row * sizeof *key);
-    long_key[row] = (uint64_t)before << 8 | after;
-    number = intern_put(&automaton->symbol_keys, long_key, (row + 1) * sizeof *key);
-    if (number == INTERN_NONE) {
-        return fail_nomem(fail);
-    }
-    automaton->symbol_of[before][byte] = (uint16_t)number;
-    if (number == automaton->symbols.count) {
-        struct symbol *symbol = vec_add(&automaton->symbols);
-        uint64_t *words = new_words(automaton, row);
-
-        if (symbol == NULL || words == NULL) {
-            return fail_nomem(fail);
-        }
-        memcpy(words, key, row * sizeof *key);
-        *symbol = (struct symbol){ .before = before,
-            .after = after,
-            .likely = (uint8_t)byte,
-            .stay = words,
-            .one = words + automaton->n_words,
-            .two = words + 2 * automaton->n_words };
-    }
-    return ABX_OK;
-}
-
-static void
-order_bytes(uint8_t order[256])
-{
-    static const char first[] = "xyzabcdefghijklmnopqrstuvw0123456789XYZABCDEFGHIJKLMNOPQRSTUVW-_."
-                                "\xc3\xe2\xf0\xa9";
-    unsigned n = sizeof first - 1;
-
-    memcpy(order, first, n);
-    for (unsigned byte = 0; byte < 256; byte++) {
-        if (memchr(first, (int)byte, sizeof first - 1) == NULL) {
-            order[n++] = (uint8_t)byte;
-        }
-    }
-}
-
-static abx_status
-add_phase(struct automaton *automaton, uint8_t before, struct fail *fail)
-{
-    struct masks masks = { .n_words = automaton->n_words };
-    AUTO(freep) uint64_t *rows = calloc((size_t)256 * 3 * automaton->n_words, sizeof *rows);
-    struct glob_element element;
-    uint32_t bit = 0;
-    abx_status r = rows == NULL ? fail_nomem(fail) : ABX_OK;
-
-    masks.rows = rows;
-    for (size_t i = 0; i < automaton->kinds->globs.count && r == ABX_OK; i++, bit++) {
-        const struct kind_glob *glob = vec_at(&automaton->kinds->globs, struct kind_glob, i);
-
-        for (uint32_t at = 0; path_part_next(glob->part, &at, &element);) {
-            fill_element(&masks, &element, bit, before, automaton->has_characters);
-            if (before == 0 && element.form == GLOB_STAR) {
-                set_bit(automaton->stars, bit);
-            }
-            bit += element.form == GLOB_CHARACTER ? 2 : 1;
-        }
-    }
-    for (unsigned i = 0; i < 256 && r == ABX_OK; i++) {
-        unsigned char byte = automaton->order[i];
-        uint8_t after = !automaton->has_characters ? 0
-                        : before > 0               ? (uint8_t)(before - 1)
-                                                   : continuations(byte);
-
-        if (is_possible_byte(automaton->kinds, byte) && (before == 0 || (byte & 0xc0) == 0x80)) {
-            r = add_symbol(automaton, &masks, byte, before, after, fail);
-        }
-    }
-    return r;
-}
-
-static abx_status
-make_symbols(struct automaton *automaton, struct fail *fail)
-{
-    abx_status r = ABX_OK;
-
-    order_bytes(automaton->order);
-    memset(automaton->symbol_of, 0xff, sizeof automaton->symbol_of);
-    for (uint8_t before = 0; before < (automaton->has_characters ? PHASES : 1) && r == ABX_OK;
-            before++) {
-        r = add_phase(automaton, before, fail);
-    }
-    for (uint32_t i = 0, first = 0; i < automaton->kinds->globs.count; i++) {
-        set_bit(automaton->start, first);
-        first = vec_at(&automaton->kinds->globs, struct kind_glob, i)->last + 1;
-    }
-    close_stars(automaton, automaton->start);
-    return r;
-}
-
-/* `set` has one word more for the phase. */
-static void
-step(const struct automaton *automaton, const uint64_t *from, const struct symbol *symbol,
-        uint64_t *to)
-{
-    uint64_t one = 0, two = 0;
-
-    for (uint32_t i = 0; i < automaton->n_words; i++) {
-        uint64_t by_one = from[i] & symbol->one[i];
-        uint64_t by_two = from[i] & symbol->two[i];
-
-        to[i] = (from[i] & symbol->stay[i]) | by_one << 1 | one | by_two << 2 | two;
-        one = by_one >> 63;
-        two = by_two >> 62;
-    }
-    to[automaton->n_words] = symbol->after;
-    close_stars(automaton, to);
 }
 
 /* ---- kinds ---- */
@@ -539,7 +220,7 @@ classify_names(struct automaton *automaton, struct fail *fail)
 
             is_plain = byte < 0x80;
             if (is_plain) {
-                step(automaton, from,
+                automaton_step(automaton, from,
                         vec_at(&automaton->symbols, struct symbol, automaton->symbol_of[0][byte]),
                         to);
                 from = to;
@@ -636,7 +317,7 @@ explore(struct automaton *automaton, struct fail *fail)
             if (set[automaton->n_words] != symbol->before) {
                 continue;
             }
-            step(automaton, set, symbol, to);
+            automaton_step(automaton, set, symbol, to);
             *next = intern_put(&automaton->states, to, bytes);
             is_new = *next == automaton->from.count;
             if (*next == INTERN_NONE || (is_new && vec_add(&automaton->from) == NULL)) {
@@ -856,8 +537,8 @@ kinds_finish(struct kinds *kinds, struct fail *fail)
     kinds->n_words = (uint32_t)kinds->globs.count / 64 + 1;
     intern_init(&automaton.symbol_keys);
     intern_init(&automaton.states);
-    r = count_bits(&automaton, fail);
-    r = r == ABX_OK ? make_symbols(&automaton, fail) : r;
+    r = automaton_count_bits(&automaton, fail);
+    r = r == ABX_OK ? automaton_make_symbols(&automaton, fail) : r;
     r = r == ABX_OK ? classify_names(&automaton, fail) : r;
     r = r == ABX_OK ? explore(&automaton, fail) : r;
     r = r == ABX_OK ? free_examples(&automaton, fail) : r;

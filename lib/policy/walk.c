@@ -5,99 +5,16 @@
  * last in each track.  From each such state one component of each kind is tried.  Where no literal
  * path goes on, set and said are all there is, so each such pair is tried once; only names that
  * were literal children of the place it was tried from are left for another.  Pure, one thread. */
-#include "policy/walk.h"
+#include "policy/walk_private.h"
 
-#include "base/mem.h"
 #include "base/str.h"
-#include "policy/index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define STEPS_MAX 4000000u
-#define NO_NODE UINT32_MAX
-#define CALL_BITS 3u
-#define CALL_MASK 7u
-#define ALL_CALLS ((1u << WALK_CALLS) - 1)
 
 const char *const walk_calls[WALK_CALLS] = { NULL, "open", "unlink", "mkdir", "chmod" };
-
-/* A part that a set waits for; the number is in the rule's row of them. */
-struct part {
-    uint32_t rule;
-    const struct path_part *part;
-    uint32_t matter; /* name or glob */
-    bool is_last;
-};
-
-struct node {
-    uint32_t name;
-    uint32_t child, next; /* NO_NODE: none */
-    struct vec rules; /* uint32_t */
-};
-
-/* A component, and what it does to a set. */
-struct effect {
-    const char *text;
-    uint32_t length;
-    uint32_t name; /* INTERN_NONE: it is an example of a kind */
-    uint32_t set;
-    uint32_t first, n; /* rules that it completes, in `completed` */
-};
-
-struct set {
-    const uint32_t *parts; /* sorted */
-    uint32_t n;
-    uint32_t stay; /* the set of those that stay whatever comes */
-    bool has_effects;
-    struct vec by_name, by_glob; /* struct wait */
-    struct vec effects; /* struct effect */
-};
-
-struct wait {
-    uint32_t matter, part;
-};
-
-/* What was said last in a track. */
-struct state {
-    uint32_t said; /* CALL_BITS for each call */
-    uint32_t root_refuses; /* calls that the deepest git root refuses here and below */
-    uint32_t root, trees; /* enum git_place of the root's judge; those of other git directories */
-    uint32_t has_tree;
-};
-
-struct step {
-    uint32_t from; /* in `steps`; 0 from itself: the beginning */
-    const char *text;
-    uint32_t length;
-    uint32_t node, set, states;
-    bool is_masked; /* its own path comes to something else than what lies below */
-};
-
-/* A set and what was said, off the literal paths. */
-struct context {
-    bool is_tried, is_queued;
-    struct vec left; /* uint32_t: effects that are not tried yet */
-};
-
-struct walker {
-    struct walk *walk;
-    struct kinds kinds;
-    struct vec parts; /* struct part */
-    struct vec first_part; /* uint32_t, by rule */
-    struct vec nodes; /* struct node */
-    struct intern edges; /* node and name; the number of the child, less one */
-    struct intern set_keys, state_keys, context_keys;
-    struct vec sets, contexts;
-    struct vec completed; /* uint32_t */
-    struct vec steps;
-    struct state *states, *shown; /* of the step that is made; what its path itself comes to */
-    uint32_t *said;
-    uint64_t *ranks, *exact_ranks;
-    uint32_t *best, *exact;
-    uint32_t *begins; /* whether a rule names a git directory at this very place */
-    bool has_git;
-};
 
 struct walk_place {
     const struct walker *walker;
@@ -105,17 +22,6 @@ struct walk_place {
 };
 
 /* ---- getting ready ---- */
-
-static bool
-push(struct vec *vec, uint32_t number)
-{
-    uint32_t *slot = vec_add(vec);
-
-    if (slot != NULL) {
-        *slot = number;
-    }
-    return slot != NULL;
-}
 
 static bool
 add_node(struct walker *walker, uint32_t name)
@@ -167,7 +73,7 @@ add_literal(struct walker *walker, const char *path, uint32_t rule)
         at = child;
         path = *end == '/' ? end + 1 : end;
     }
-    return push(&vec_at(&walker->nodes, struct node, at)->rules, rule);
+    return walk_push(&vec_at(&walker->nodes, struct node, at)->rules, rule);
 }
 
 static bool
@@ -229,7 +135,7 @@ take_rules(struct walker *walker, struct fail *fail)
         const struct walk_rule *rule = vec_at(rules, struct walk_rule, i);
 
         walker->has_git |= rule->git != 0;
-        if (!push(&walker->first_part, (uint32_t)walker->parts.count) ||
+        if (!walk_push(&walker->first_part, (uint32_t)walker->parts.count) ||
                 !(rule->pattern != NULL && rule->pattern->n > 0
                                 ? add_pattern(walker, rule->pattern, i)
                                 : add_literal(
@@ -241,370 +147,6 @@ take_rules(struct walker *walker, struct fail *fail)
         return fail->status;
     }
     return kinds_finish(&walker->kinds, fail);
-}
-
-/* ---- sets ---- */
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static const struct part *
-part_at(const struct walker *walker, uint32_t number)
-{
-    return vec_at(&walker->parts, struct part, number);
-}
-
-/* Adds a part, and the one after it if it may stand for nothing. */
-static bool
-add_part(const struct walker *walker, struct vec *parts, uint32_t number)
-{
-    return push(parts, number) &&
-           (part_at(walker, number)->part->kind != PART_DOUBLE || push(parts, number + 1));
-}
-
-static uint32_t intern_set(struct walker *walker, struct vec *parts);
-
-static bool
-fill_set(struct walker *walker, uint32_t number)
-{
-    struct vec by_name = VEC(struct wait), by_glob = VEC(struct wait), stay = VEC(uint32_t);
-    struct set *set = vec_at(&walker->sets, struct set, number);
-    uint32_t stays;
-    bool ok = true;
-
-    for (uint32_t i = 0; i < set->n && ok; i++) {
-        const struct part *part = part_at(walker, set->parts[i]);
-
-        if (part->part->kind == PART_DOUBLE) {
-            ok = add_part(walker, &stay, set->parts[i]);
-        } else {
-            struct wait *wait = vec_add(part->part->kind == PART_LITERAL ? &by_name : &by_glob);
-
-            ok = wait != NULL;
-            if (ok) {
-                *wait = (struct wait){ .matter = part->matter, .part = set->parts[i] };
-            }
-        }
-    }
-    if (by_name.count > 1) {
-        qsort(by_name.data, by_name.count, sizeof(struct wait), compare_numbers);
-    }
-    set->by_name = by_name;
-    set->by_glob = by_glob;
-    stays = ok ? intern_set(walker, &stay) : INTERN_NONE; /* moves `sets` */
-    vec_at(&walker->sets, struct set, number)->stay = stays;
-    vec_done(&stay);
-    return stays != INTERN_NONE;
-}
-
-/* The number of the set of these parts, which are sorted on the way. */
-static uint32_t
-intern_set(struct walker *walker, struct vec *parts)
-{
-    uint32_t *numbers = parts->data;
-    size_t n = 0, bytes;
-    uint32_t number;
-    struct set *set;
-
-    if (parts->count > 1) {
-        qsort(numbers, parts->count, sizeof *numbers, compare_numbers);
-    }
-    for (size_t i = 0; i < parts->count; i++) {
-        if (n == 0 || numbers[n - 1] != numbers[i]) {
-            numbers[n++] = numbers[i];
-        }
-    }
-    number = intern_put(&walker->set_keys, numbers, n * sizeof *numbers);
-    if (number == INTERN_NONE || number < walker->sets.count) {
-        return number;
-    }
-    set = vec_add(&walker->sets);
-    if (set == NULL) {
-        return INTERN_NONE;
-    }
-    set->parts = intern_bytes(&walker->set_keys, number, &bytes);
-    set->n = (uint32_t)n;
-    set->stay = number;
-    set->by_name = set->by_glob = VEC(struct wait);
-    set->effects = VEC(struct effect);
-    return fill_set(walker, number) ? number : INTERN_NONE;
-}
-
-static bool
-advance(const struct walker *walker, uint32_t number, struct vec *parts, struct vec *completed)
-{
-    const struct part *part = part_at(walker, number);
-
-    return part->is_last ? push(completed, part->rule) : add_part(walker, parts, number + 1);
-}
-
-static bool
-advance_names(const struct walker *walker, const struct set *set, uint32_t name, struct vec *parts,
-        struct vec *completed)
-{
-    size_t low = 0, high = set->by_name.count;
-    bool ok = true;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (vec_at(&set->by_name, struct wait, middle)->matter < name) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; ok && low < set->by_name.count &&
-            vec_at(&set->by_name, struct wait, low)->matter == name;
-            low++) {
-        ok = advance(walker, vec_at(&set->by_name, struct wait, low)->part, parts, completed);
-    }
-    return ok;
-}
-
-/* What a component does to a set; its completed rules go to the end of `completed`. */
-static bool
-make_effect(struct walker *walker, uint32_t from, uint32_t name, uint32_t kind,
-        struct effect *ret_effect)
-{
-    const struct set *set = vec_at(&walker->sets, struct set, from);
-    struct vec parts = VEC(uint32_t);
-    size_t n_completed = walker->completed.count;
-    bool ok = true;
-    uint32_t next = set->stay;
-
-    if (name != INTERN_NONE) {
-        ok = advance_names(walker, set, name, &parts, &walker->completed);
-    }
-    for (size_t i = 0; i < set->by_glob.count && ok; i++) {
-        const struct wait *wait = vec_at(&set->by_glob, struct wait, i);
-
-        if (kind_has_glob(&walker->kinds, kind, wait->matter)) {
-            ok = advance(walker, wait->part, &parts, &walker->completed);
-        }
-    }
-    if (ok && parts.count > 0) {
-        const struct set *stay = vec_at(&walker->sets, struct set, set->stay);
-
-        for (uint32_t i = 0; i < stay->n && ok; i++) {
-            ok = push(&parts, stay->parts[i]);
-        }
-        next = ok ? intern_set(walker, &parts) : INTERN_NONE;
-    }
-    vec_done(&parts);
-    ret_effect->name = name;
-    ret_effect->set = next;
-    ret_effect->first = (uint32_t)n_completed;
-    ret_effect->n = (uint32_t)(walker->completed.count - n_completed);
-    return ok && next != INTERN_NONE;
-}
-
-static bool
-name_effect(struct walker *walker, uint32_t set, uint32_t number, struct effect *ret_effect)
-{
-    const struct kind_name *name = vec_at(&walker->kinds.names, struct kind_name, number);
-
-    ret_effect->text = name->text;
-    ret_effect->length = name->length;
-    return make_effect(walker, set, number, name->kind, ret_effect);
-}
-
-static bool
-add_effect(struct walker *walker, uint32_t set, const struct effect *effect)
-{
-    struct effect *slot = vec_add(&vec_at(&walker->sets, struct set, set)->effects);
-
-    if (slot != NULL) {
-        *slot = *effect;
-    }
-    return slot != NULL;
-}
-
-/* One of each kind; names that some part of the set waits for; and those that are all of a kind. */
-static bool
-find_effects(struct walker *walker, uint32_t number)
-{
-    uint32_t last = INTERN_NONE;
-    struct effect effect;
-    bool ok = true;
-
-    vec_at(&walker->sets, struct set, number)->has_effects = true;
-    for (size_t i = 0; ok && i < vec_at(&walker->sets, struct set, number)->by_name.count; i++) {
-        uint32_t name =
-                vec_at(&vec_at(&walker->sets, struct set, number)->by_name, struct wait, i)->matter;
-
-        if (name != last && vec_at(&walker->kinds.names, struct kind_name, name)->is_possible) {
-            ok = name_effect(walker, number, name, &effect) && add_effect(walker, number, &effect);
-        }
-        last = name;
-    }
-    for (uint32_t i = 0; i < walker->kinds.kinds.count && ok; i++) {
-        const struct kind *kind = vec_at(&walker->kinds.kinds, struct kind, i);
-
-        if (kind->example != NULL) {
-            effect.text = kind->example;
-            effect.length = kind->example_length;
-            ok = make_effect(walker, number, INTERN_NONE, i, &effect) &&
-                 add_effect(walker, number, &effect);
-        }
-        for (size_t k = 0; k < kind->only.count && ok; k++) {
-            ok = name_effect(walker, number, *vec_at(&kind->only, uint32_t, k), &effect) &&
-                 add_effect(walker, number, &effect);
-        }
-    }
-    return ok;
-}
-
-/* ---- what is said ---- */
-
-static uint32_t
-refused_calls(enum git_file file)
-{
-    uint32_t refused = 0;
-
-    for (unsigned i = 0; i < WALK_CALLS; i++) {
-        refused |= git_file_refuses(file, walk_calls[i]) ? 1u << i : 0;
-    }
-    return refused;
-}
-
-static void
-say(uint32_t *said, uint32_t calls, uint32_t what)
-{
-    for (unsigned i = 0; i < WALK_CALLS; i++) {
-        if ((calls >> i & 1) != 0) {
-            *said = (*said & ~(CALL_MASK << CALL_BITS * i)) | what << CALL_BITS * i;
-        }
-    }
-}
-
-/* The judges of git directories above take one more name; each git directory that begins here gets
- * one.  Of those that a rule names only the deepest is asked. */
-static void
-judge_git(struct walker *walker, const struct step *step)
-{
-    const uint32_t deny = walk_said(ABX_VERDICT_DENY, false);
-
-    for (uint32_t i = 0; i < walker->walk->n_tracks; i++) {
-        struct state *state = &walker->states[i];
-        uint32_t trees = state->trees;
-        enum git_file file;
-        bool inherits;
-
-        state->trees = 0;
-        for (enum git_place place = GIT_INSIDE; place < GIT_OUT; place++) {
-            if ((trees >> place & 1) != 0) {
-                uint32_t next = git_place_enter(place, step->text, step->length, &file, &inherits);
-
-                state->trees |= 1u << next;
-                say(&walker->shown[i].said, refused_calls(file), deny);
-                say(&state->said, inherits ? refused_calls(file) : 0, deny);
-            }
-        }
-        state->trees &= ~(1u << GIT_OUT);
-        if (walker->begins[i] == 0 && state->root != GIT_OUT) {
-            state->root = git_place_enter(state->root, step->text, step->length, &file, &inherits);
-            state->root_refuses |= inherits ? refused_calls(file) : 0;
-            say(&walker->shown[i].said, refused_calls(file), deny);
-        }
-        if (state->has_tree && git_is_name(step->text, step->length)) {
-            state->trees |= 1u << GIT_INSIDE;
-            say(&walker->shown[i].said, refused_calls(GIT_DIRECTORY), deny);
-        }
-    }
-}
-
-/* Rules about git directories that stand at a node. */
-static void
-judge_node(struct walker *walker, const struct step *step)
-{
-    const struct vec *rules =
-            step->node == NO_NODE ? NULL : &vec_at(&walker->nodes, struct node, step->node)->rules;
-
-    for (size_t i = 0; rules != NULL && i < rules->count; i++) {
-        const struct walk_rule *rule =
-                vec_at(&walker->walk->rules, struct walk_rule, *vec_at(rules, uint32_t, i));
-
-        walker->begins[rule->track] |= rule->git == RULE_GIT_ROOT;
-    }
-    if (step->text != NULL) {
-        judge_git(walker, step);
-    }
-    for (size_t i = 0; rules != NULL && i < rules->count; i++) {
-        const struct walk_rule *rule =
-                vec_at(&walker->walk->rules, struct walk_rule, *vec_at(rules, uint32_t, i));
-        struct state *state = &walker->states[rule->track];
-
-        if (rule->git == RULE_GIT_TREE) {
-            state->has_tree = 1;
-        } else if (rule->git == RULE_GIT_ROOT) {
-            state->root = GIT_INSIDE;
-            state->root_refuses = 0;
-        }
-    }
-}
-
-/* Rules that match all of the path so far. */
-static void
-compete(struct walker *walker, uint32_t number)
-{
-    const struct walk_rule *rule = vec_at(&walker->walk->rules, struct walk_rule, number);
-    uint64_t *ranks = rule->is_exact ? walker->exact_ranks : walker->ranks;
-    uint32_t *best = rule->is_exact ? walker->exact : walker->best;
-    uint32_t track = rule->track;
-
-    if (rule->git == 0 && (best[track] == INTERN_NONE || rule->rank > ranks[track] ||
-                                  (rule->rank == ranks[track] && number < best[track]))) {
-        best[track] = number;
-        ranks[track] = rule->rank;
-    }
-}
-
-static void
-win(struct walker *walker, uint32_t *said, uint32_t number)
-{
-    const struct walk_rule *rule = vec_at(&walker->walk->rules, struct walk_rule, number);
-
-    say(said, ALL_CALLS, rule->said);
-    if (rule->won != NULL) {
-        *rule->won = true;
-    }
-}
-
-static void
-settle_track(struct walker *walker, uint32_t track)
-{
-    struct state *state = &walker->states[track];
-    uint32_t best = walker->best[track], exact = walker->exact[track];
-
-    if (best != INTERN_NONE) {
-        win(walker, &state->said, best);
-        state->root_refuses = 0;
-    }
-    walker->shown[track].said = state->said;
-    if (exact != INTERN_NONE &&
-            (best == INTERN_NONE || walker->exact_ranks[track] > walker->ranks[track] ||
-                    (walker->exact_ranks[track] == walker->ranks[track] && exact < best))) {
-        win(walker, &walker->shown[track].said, exact);
-    }
-}
-
-static void
-show_roots(struct walker *walker)
-{
-    const uint32_t deny = walk_said(ABX_VERDICT_DENY, false);
-
-    for (uint32_t i = 0; i < walker->walk->n_tracks; i++) {
-        say(&walker->shown[i].said, walker->states[i].root_refuses, deny);
-        if (walker->begins[i] != 0) {
-            say(&walker->shown[i].said, refused_calls(GIT_DIRECTORY), deny);
-        }
-    }
 }
 
 /* ---- steps ---- */
@@ -705,21 +247,21 @@ go(struct walker *walker, uint32_t from, const struct effect *effect, uint32_t n
     memset(walker->best, 0xff, n_tracks * sizeof *walker->best);
     memset(walker->exact, 0xff, n_tracks * sizeof *walker->exact);
     for (uint32_t i = 0; i < effect->n; i++) {
-        compete(walker, *vec_at(&walker->completed, uint32_t, effect->first + i));
+        walk_compete(walker, *vec_at(&walker->completed, uint32_t, effect->first + i));
     }
     if (node != NO_NODE) {
         const struct vec *rules = &vec_at(&walker->nodes, struct node, node)->rules;
 
         for (size_t i = 0; i < rules->count; i++) {
-            compete(walker, *vec_at(rules, uint32_t, i));
+            walk_compete(walker, *vec_at(rules, uint32_t, i));
         }
     }
     for (uint32_t i = 0; i < n_tracks; i++) {
-        settle_track(walker, i);
+        walk_settle_track(walker, i);
     }
     if (walker->has_git) {
-        judge_node(walker, &step);
-        show_roots(walker);
+        walk_judge_node(walker, &step);
+        walk_show_roots(walker);
     }
     is_news |= vec_at(&walker->steps, struct step, from)->is_masked || effect->text == NULL;
     step.states =
@@ -747,7 +289,7 @@ go_to_children(struct walker *walker, uint32_t number, struct fail *fail)
         if (!vec_at(&walker->kinds.names, struct kind_name, name)->is_possible) {
             continue;
         }
-        if (!name_effect(walker, at.set, name, &effect)) {
+        if (!walk_name_effect(walker, at.set, name, &effect)) {
             return fail_nomem(fail);
         }
         if (go(walker, number, &effect, child, fail) < 0) {
@@ -778,7 +320,7 @@ go_astray(struct walker *walker, uint32_t number, struct fail *fail)
         return ABX_OK;
     }
     if (is_new && !vec_at(&walker->sets, struct set, at.set)->has_effects &&
-            !find_effects(walker, at.set)) {
+            !walk_find_effects(walker, at.set)) {
         return fail_nomem(fail);
     }
     n_effects =
@@ -792,7 +334,7 @@ go_astray(struct walker *walker, uint32_t number, struct fail *fail)
         }
         effect = *vec_at(&vec_at(&walker->sets, struct set, at.set)->effects, struct effect, which);
         if (effect.name != INTERN_NONE && child_of(walker, at.node, effect.name) != NO_NODE) {
-            r = push(&left, which) ? ABX_OK : fail_nomem(fail);
+            r = walk_push(&left, which) ? ABX_OK : fail_nomem(fail);
         } else {
             r = go(walker, number, &effect, NO_NODE, fail);
         }
@@ -816,10 +358,10 @@ begin(struct walker *walker, struct fail *fail)
         const struct walk_rule *rule = vec_at(&walker->walk->rules, struct walk_rule, i);
 
         if (rule->pattern != NULL && rule->pattern->n > 0) {
-            ok = add_part(walker, &parts, *vec_at(&walker->first_part, uint32_t, i));
+            ok = walk_add_part(walker, &parts, *vec_at(&walker->first_part, uint32_t, i));
         }
     }
-    effect.set = ok ? intern_set(walker, &parts) : INTERN_NONE;
+    effect.set = ok ? walk_intern_set(walker, &parts) : INTERN_NONE;
     vec_done(&parts);
     for (uint32_t i = 0; i < n_tracks; i++) {
         walker->states[i] = (struct state){ .root = GIT_OUT };
