@@ -28,13 +28,6 @@ struct loop_source {
     void *data;
 };
 
-struct loop_timer {
-    struct loop_timer *next;
-    uint64_t when_ns;
-    loop_call_fn fn;
-    void *data;
-};
-
 struct posted {
     struct posted *next;
     loop_call_fn fn;
@@ -113,12 +106,6 @@ loop_free(struct loop *loop)
     }
     free_sources(&loop->sources);
     free_sources(&loop->dead);
-    while (loop->timers != NULL) {
-        struct loop_timer *timer = loop->timers;
-
-        loop->timers = timer->next;
-        free(timer);
-    }
     while (loop->first != NULL) { /* the loop never ran */
         struct posted *posted = loop->first;
 
@@ -242,34 +229,35 @@ loop_remove(struct loop_source *source)
 }
 
 /* ---- timers ---- */
-struct loop_timer *
-loop_timer_add(struct loop *loop, uint64_t when_ns, loop_call_fn fn, void *data)
+void
+loop_timer_set(
+        struct loop *loop, struct loop_timer *timer, uint64_t when_ns, loop_call_fn fn, void *data)
 {
-    struct loop_timer *timer = calloc(1, sizeof *timer);
     struct loop_timer **place = &loop->timers;
 
-    if (timer == NULL) {
-        return NULL;
-    }
-    *timer = (struct loop_timer){ .when_ns = when_ns, .fn = fn, .data = data };
+    loop_timer_clear(loop, timer);
     while (*place != NULL && (*place)->when_ns <= when_ns) {
         place = &(*place)->next;
     }
-    timer->next = *place;
+    *timer = (struct loop_timer){
+        .next = *place, .when_ns = when_ns, .fn = fn, .data = data, .is_set = true
+    };
     *place = timer;
-    return timer;
 }
 
 void
-loop_timer_remove(struct loop *loop, struct loop_timer *timer)
+loop_timer_clear(struct loop *loop, struct loop_timer *timer)
 {
-    for (struct loop_timer **place = &loop->timers; *place != NULL; place = &(*place)->next) {
-        if (*place == timer) {
-            *place = timer->next;
-            free(timer);
-            return;
-        }
+    struct loop_timer **place = &loop->timers;
+
+    if (!timer->is_set) {
+        return;
     }
+    while (*place != timer) {
+        place = &(*place)->next;
+    }
+    *place = timer->next;
+    timer->is_set = false;
 }
 
 /* Milliseconds until the next timer, rounded up so that it is due then; -1 without one. */
@@ -296,12 +284,9 @@ run_timers(struct loop *loop)
 
     while (loop->timers != NULL && loop->timers->when_ns <= now) {
         struct loop_timer *timer = loop->timers;
-        loop_call_fn fn = timer->fn;
-        void *data = timer->data;
 
-        loop->timers = timer->next;
-        free(timer);
-        fn(data);
+        loop_timer_clear(loop, timer);
+        timer->fn(timer->data);
     }
 }
 

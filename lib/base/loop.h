@@ -31,10 +31,20 @@ void loop_remove(struct loop_source *source); /* NULL is nothing */
  * it is said twice in a row, and until it is of another one, or the events are modified. */
 void loop_prefer(struct loop_source *source);
 
-/* Calls once at a monotonic time in ns; removing it before is fine, after it fired it is gone. */
-struct loop_timer;
-struct loop_timer *loop_timer_add(struct loop *loop, uint64_t when_ns, loop_call_fn fn, void *data);
-void loop_timer_remove(struct loop *loop, struct loop_timer *timer);
+/* A part of its owner, zero at first, so that setting it can't fail. */
+struct loop_timer {
+    struct loop_timer *next;
+    uint64_t when_ns;
+    loop_call_fn fn;
+    void *data;
+    bool is_set; /* not any more when fn is called */
+};
+
+/* Calls once at a monotonic time in ns.  A timer that is set moves; its owner clears it before it
+ * goes. */
+void loop_timer_set(
+        struct loop *loop, struct loop_timer *timer, uint64_t when_ns, loop_call_fn fn, void *data);
+void loop_timer_clear(struct loop *loop, struct loop_timer *timer);
 uint64_t clock_now_ns(void); /* CLOCK_MONOTONIC */
 
 /* Any thread: runs fn on the loop's thread later; false if memory ran out or the loop stopped. */

@@ -17,8 +17,6 @@
 
 #define MINUTE_NS 60000000000u
 
-static void deadline_passed(void *data);
-
 static void
 approval_free(struct approval *approval)
 {
@@ -184,27 +182,13 @@ watch_deadlines(void *data)
     struct approval *due;
     uint64_t next_ns;
 
-    loop_timer_remove(box->context->loop, box->timer);
-    box->timer = NULL;
+    loop_timer_clear(box->context->loop, &box->timer);
     while ((due = take_due(box, clock_now_ns(), &next_ns)) != NULL) {
         approval_end(box, due, ABX_VERDICT_DENY, "nobody answered before the deadline");
     }
-    if (next_ns == 0) {
-        return;
+    if (next_ns != 0) {
+        loop_timer_set(box->context->loop, &box->timer, next_ns, watch_deadlines, box);
     }
-    box->timer = loop_timer_add(box->context->loop, next_ns, deadline_passed, box);
-    while (box->timer == NULL && (due = take_due(box, UINT64_MAX, &next_ns)) != NULL) {
-        approval_end(box, due, ABX_VERDICT_DENY, "out of memory: no deadline can be kept");
-    }
-}
-
-static void
-deadline_passed(void *data)
-{
-    abx_box *box = data;
-
-    box->timer = NULL; /* it fired, so it is gone */
-    watch_deadlines(box);
 }
 
 /* ---- asking ---- */
@@ -380,8 +364,7 @@ approvals_end_command(abx_box *box, uint64_t command)
 void
 approvals_done(abx_box *box)
 {
-    loop_timer_remove(box->context->loop, box->timer);
-    box->timer = NULL;
+    loop_timer_clear(box->context->loop, &box->timer);
     pthread_mutex_lock(&box->lock);
     for (size_t i = 0; i < box->approvals.count; i++) {
         approval_free(*vec_at(&box->approvals, struct approval *, i));

@@ -197,8 +197,7 @@ process_finish(abx_process *process, const struct exit_status *status)
     size_t length[3] = { 0 };
     uint64_t lost[3] = { 0 };
 
-    loop_timer_remove(process->context->loop, process->timer);
-    process->timer = NULL;
+    loop_timer_clear(process->context->loop, &process->timer);
     take_output(process, output, length, lost);
     pthread_mutex_lock(&process->lock);
     process_announce(process);
@@ -222,8 +221,7 @@ process_finish(abx_process *process, const struct exit_status *status)
 void
 process_abandon(abx_process *process)
 {
-    loop_timer_remove(process->context->loop, process->timer);
-    process->timer = NULL;
+    loop_timer_clear(process->context->loop, &process->timer);
     for (int i = 0; i < 3; i++) {
         capture_free(process->captures[i]);
         process->captures[i] = NULL;

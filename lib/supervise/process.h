@@ -12,7 +12,7 @@ struct abx_process {
     uint64_t id;
     char *label; /* or NULL */
     struct capture *captures[3]; /* the supervisor thread's, while the command runs */
-    struct loop_timer *timer; /* same: the wall limit */
+    struct loop_timer timer; /* same: the wall limit */
     uint64_t wall_ms; /* 0: none */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;

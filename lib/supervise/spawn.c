@@ -28,7 +28,6 @@ wall_time_over(void *data)
     abx_process *process = data;
     abx_box *box = process->box; /* stands: the timer goes before it does */
 
-    process->timer = NULL;
     pthread_mutex_lock(&process->lock);
     process->timed_out = true;
     pthread_mutex_unlock(&process->lock);
@@ -55,9 +54,8 @@ begin(void *data)
         beginning->streams->capture[i] = -1;
     }
     if (process->wall_ms != 0) {
-        process->timer = loop_timer_add(
-                loop, clock_now_ns() + process->wall_ms * 1000000u, wall_time_over, process);
-        beginning->error = process->timer == NULL ? ENOMEM : 0;
+        loop_timer_set(loop, &process->timer, clock_now_ns() + process->wall_ms * 1000000u,
+                wall_time_over, process);
     }
 }
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define AT_ONCE 4
-#define POINTS_MOST 150 /* of one kind and policy, where nothing else is said */
+#define POINTS_MOST 100 /* of one kind and policy, where nothing else is said */
 #define HANG_S 30 /* with a machine that is busy */
 #define BAD_MOST 20 /* before it is enough */
 

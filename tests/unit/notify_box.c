@@ -164,6 +164,7 @@ tell(struct notify_box *box, const struct act *act, const char *rule)
 }
 
 struct answering {
+    struct loop_timer timer;
     struct notify_box *box;
     uint64_t ticket;
 };
@@ -189,7 +190,7 @@ answer_later(void *data)
     struct answering *answering = data;
     uint64_t when = clock_now_ns() + answering->box->ask_delay_ns;
 
-    loop_timer_add(answering->box->boundary.loop, when, answer_now, answering);
+    loop_timer_set(answering->box->boundary.loop, &answering->timer, when, answer_now, answering);
 }
 
 static abx_verdict

@@ -262,7 +262,6 @@ tick(void *data)
     struct listeners *listeners = data;
     struct call *next, *due;
 
-    listeners->timer = NULL;
     pthread_mutex_lock(&listeners->lock);
     due = take(listeners, is_due, NULL);
     pthread_mutex_unlock(&listeners->lock);
@@ -281,8 +280,8 @@ held_watch(struct listeners *listeners)
     pthread_mutex_lock(&listeners->lock);
     has_held = listeners->held != NULL;
     pthread_mutex_unlock(&listeners->lock);
-    if (has_held && listeners->timer == NULL) {
-        listeners->timer = loop_timer_add(
-                listeners->boundary->loop, clock_now_ns() + TICK_NS, tick, listeners);
+    if (has_held && !listeners->timer.is_set) {
+        loop_timer_set(listeners->boundary->loop, &listeners->timer, clock_now_ns() + TICK_NS, tick,
+                listeners);
     }
 }

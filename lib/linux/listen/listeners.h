@@ -33,7 +33,7 @@ struct listeners {
     int wake; /* eventfd: a call is held, or a paused listener may be read again */
     atomic_uint n_paused;
     struct loop_source *source;
-    struct loop_timer *timer; /* loop thread */
+    struct loop_timer timer; /* loop thread */
     uint64_t wary_until_ns; /* loop thread: lately a call took long, the disk is busy */
     struct notify *first; /* loop thread */
     pthread_mutex_t lock; /* of what follows; never held across a call into the broker */

@@ -407,7 +407,7 @@ notify_close(struct boundary *boundary)
         return;
     }
     loop_remove(listeners->source);
-    loop_timer_remove(boundary->loop, listeners->timer);
+    loop_timer_clear(boundary->loop, &listeners->timer);
     workers_free(listeners->workers);
     connectors_leave(listeners->connectors);
     held_drop(listeners, NULL);

@@ -27,7 +27,7 @@ struct listening {
     void *data;
     int epoll;
     struct loop_source *source;
-    struct loop_timer *rest;
+    struct loop_timer rest;
     pthread_mutex_t lock;
     struct vec listeners; /* struct listener */
 };
@@ -58,7 +58,7 @@ listening_free(struct listening *listening)
     if (listening == NULL) {
         return;
     }
-    loop_timer_remove(listening->loop, listening->rest);
+    loop_timer_clear(listening->loop, &listening->rest);
     loop_remove(listening->source);
     for (size_t i = 0; i < listening->listeners.count; i++) {
         close_fd(vec_at(&listening->listeners, struct listener, i)->fd);
@@ -140,7 +140,6 @@ go_on(void *data)
 {
     struct listening *listening = data;
 
-    listening->rest = NULL;
     loop_modify(listening->source, EPOLLIN);
 }
 
@@ -148,13 +147,8 @@ go_on(void *data)
 static void
 take_rest(struct listening *listening)
 {
-    if (listening->rest == NULL) {
-        listening->rest =
-                loop_timer_add(listening->loop, clock_now_ns() + REST_NS, go_on, listening);
-    }
-    if (listening->rest != NULL) {
-        loop_modify(listening->source, 0);
-    }
+    loop_modify(listening->source, 0);
+    loop_timer_set(listening->loop, &listening->rest, clock_now_ns() + REST_NS, go_on, listening);
 }
 
 /* The number may be another file's by now. */
