@@ -53,8 +53,8 @@ typedef struct abx_report abx_report;                 /* [I] rows of findings   
 
 ABX_API uint32_t abx_version(void); /* ABX_VERSION_HEX of the library that was loaded */
 ABX_API const char *abx_version_string(void);
-/* 1 if this build knows `value` of the enum `which` (ABX_ENUM_*), else 0. */
 enum abx_enum_values { ABX_ENUM_STATUS = 1, ABX_ENUM_REQUEST = 2, ABX_ENUM_EVENT = 3 };
+/* 1 if this build knows `value` of the enum `which` (ABX_ENUM_*), else 0. */
 ABX_API int32_t abx_feature_supported(uint32_t which, int64_t value);
 
 /* ---- status and errors ---------------------------------------------------------------- */
@@ -164,6 +164,12 @@ ABX_API abx_status abx_policy_to_json(abx_policy *policy, char **ret_json, size_
 /* What both allow: an organisation's ceiling over a user's policy.  Never wider than either. */
 ABX_API abx_status abx_policy_intersect(
         abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, abx_error **reterr);
+enum abx_relation_values {
+    ABX_RELATION_EQUAL = 0,
+    ABX_RELATION_WIDER = 1,
+    ABX_RELATION_NARROWER = 2,
+    ABX_RELATION_NEITHER = 3 /* each allows something that the other does not */
+};
 /* What `after` allows and `before` does not, and the reverse: the outcome is an ABX_RELATION_*.  It
  * is exact for every request that abx_policy_evaluate takes, and for settings; that something is
  * asked about counts as more than denied and less than allowed.  Rows: "change" ("wider" or
@@ -173,12 +179,6 @@ ABX_API abx_status abx_policy_intersect(
  * Of what the same rules decide alike one example is shown; no difference of a kind of request and
  * of verdicts is without a row.  ABX_ERR_UNSUPPORTED: patterns overlap in more ways than can be
  * looked at; then nothing is known. */
-enum abx_relation_values {
-    ABX_RELATION_EQUAL = 0,
-    ABX_RELATION_WIDER = 1,
-    ABX_RELATION_NARROWER = 2,
-    ABX_RELATION_NEITHER = 3 /* each allows something that the other does not */
-};
 ABX_API abx_status abx_policy_compare(
         abx_policy *before, abx_policy *after, abx_report **ret_report, abx_error **reterr);
 /* The boundary in words, for a model's tool description ("text", which NULL means, "markdown" or "json"). */
@@ -377,9 +377,9 @@ enum abx_field_values {
 ABX_API int64_t abx_context_take_wait_handle(abx_context *context);
 /* Pull: ABX_OK and an event the caller releases, or ABX_NONE. */
 ABX_API abx_status abx_context_next_event(abx_context *context, abx_event **ret_event);
+typedef void (*abx_event_fn)(void *user_data, abx_event *event);
 /* Push: calls `fn` for each event that was queued when it was called; ABX_NONE if there was none.
  * `fn` borrows the event.  One thread dispatches at a time; another gets ABX_NONE. */
-typedef void (*abx_event_fn)(void *user_data, abx_event *event);
 ABX_API abx_status abx_context_dispatch(abx_context *context, abx_event_fn fn, void *user_data);
 ABX_API uint32_t abx_event_get_type(abx_event *event);
 ABX_API int64_t abx_event_get_int(abx_event *event, uint32_t field); /* 0 if it has none */
