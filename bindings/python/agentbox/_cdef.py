@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/make-api.py from include/agentbox/agentbox.h; change that, and run `./dev generate`.
+"""The C interface as cffi reads it, and what the header says of each function."""
+
+CDEF = """\
+typedef int32_t abx_status;
+typedef uint32_t abx_verdict;
+typedef struct abx_error abx_error;
+typedef struct abx_context abx_context;
+typedef struct abx_policy_builder abx_policy_builder;
+typedef struct abx_policy abx_policy;
+typedef struct abx_identity abx_identity;
+typedef struct abx_box abx_box;
+typedef struct abx_process abx_process;
+typedef struct abx_event abx_event;
+typedef struct abx_report abx_report;
+typedef struct {
+    uint32_t size;
+    uint32_t backend;
+    uint32_t log_level;
+    uint32_t events;
+    const char *audit_path;
+    const char *init_path;
+} abx_context_options;
+typedef struct {
+    uint32_t size;
+    uint32_t kind;
+    uint32_t access;
+    uint32_t port;
+    const char *target;
+    const char *verb;
+} abx_request;
+typedef struct {
+    uint32_t size;
+    abx_verdict verdict;
+    uint32_t rule;
+    uint32_t layer;
+} abx_decision;
+typedef struct {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t stdio[3];
+    uint32_t rows;
+    uint32_t columns;
+    uint32_t reserved;
+    int64_t handle[3];
+    uint64_t timeout_ms;
+    const char *cwd;
+    const char *label;
+    const char *const *env;
+} abx_spawn_options;
+typedef struct {
+    uint32_t size;
+    uint32_t reason;
+    int32_t code;
+    uint32_t denials;
+    uint64_t cpu_us;
+    uint64_t peak_memory;
+} abx_exit;
+typedef struct {
+    uint32_t size;
+    abx_verdict verdict;
+    uint32_t scope;
+    uint32_t reserved;
+    int64_t expires_ms;
+    const char *approver;
+    const char *evidence;
+    const char *message;
+} abx_answer;
+typedef void (*abx_event_fn)(void *user_data, abx_event *event);
+uint32_t abx_version(void);
+const char *abx_version_string(void);
+int32_t abx_feature_supported(uint32_t which, int64_t value);
+const char *abx_status_name(abx_status status);
+abx_status abx_error_get_status(abx_error *error);
+int32_t abx_error_get_os_code(abx_error *error);
+const char *abx_error_get_step(abx_error *error);
+const char *abx_error_get_message(abx_error *error);
+const char *abx_error_get_remedy(abx_error *error);
+abx_error *abx_error_ref(abx_error *error);
+void abx_error_unref(abx_error *error);
+void abx_free(void *buffer);
+abx_status abx_context_new(const abx_context_options *options, abx_context **ret_context, abx_error **reterr);
+abx_context *abx_context_ref(abx_context *context);
+void abx_context_unref(abx_context *context);
+abx_status abx_policy_builder_new(const char *profile, abx_policy_builder **ret_builder, abx_error **reterr);
+abx_policy_builder *abx_policy_builder_ref(abx_policy_builder *builder);
+void abx_policy_builder_unref(abx_policy_builder *builder);
+abx_status abx_policy_builder_variable(abx_policy_builder *builder, const char *name, const char *value);
+abx_status abx_policy_builder_path(abx_policy_builder *builder, const char *pattern, uint32_t access, abx_verdict verdict);
+abx_status abx_policy_builder_host(abx_policy_builder *builder, const char *host, uint16_t port_first, uint16_t port_last, abx_verdict verdict);
+abx_status abx_policy_builder_env(abx_policy_builder *builder, const char *name, const char *value);
+abx_status abx_policy_builder_limit(abx_policy_builder *builder, uint32_t limit, uint64_t value);
+abx_status abx_policy_builder_explain(abx_policy_builder *builder, const char *reason, const char *alternative);
+abx_status abx_policy_builder_weaken(abx_policy_builder *builder, uint32_t what, const char *reason);
+abx_status abx_policy_builder_source(abx_policy_builder *builder, const char *source);
+abx_status abx_policy_builder_merge_json(abx_policy_builder *builder, const char *json, size_t length);
+abx_status abx_policy_builder_build(abx_policy_builder *builder, abx_policy **ret_policy, abx_error **reterr);
+abx_status abx_policy_from_json(const char *json, size_t length, abx_policy **ret_policy, abx_error **reterr);
+abx_status abx_policy_to_json(abx_policy *policy, char **ret_json, size_t *ret_length);
+abx_status abx_policy_intersect(abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, abx_error **reterr);
+abx_status abx_policy_compare(abx_policy *before, abx_policy *after, abx_report **ret_report, abx_error **reterr);
+abx_status abx_policy_describe(abx_policy *policy, const char *format, char **ret_text, size_t *ret_length);
+const char *abx_policy_get_digest(abx_policy *policy);
+abx_policy *abx_policy_ref(abx_policy *policy);
+void abx_policy_unref(abx_policy *policy);
+abx_status abx_policy_evaluate(abx_policy *policy, const abx_request *request, abx_decision *decision);
+abx_status abx_policy_explain(abx_policy *policy, const abx_request *request, char **ret_json, size_t *ret_length);
+abx_status abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_box **ret_box, abx_error **reterr);
+uint64_t abx_box_get_id(abx_box *box);
+abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
+abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
+abx_status abx_box_revoke(abx_box *box, uint64_t grant);
+abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
+abx_status abx_box_kill(abx_box *box);
+abx_box *abx_box_ref(abx_box *box);
+void abx_box_unref(abx_box *box);
+abx_status abx_box_spawn(abx_box *box, const char *const *argv, const abx_spawn_options *options, abx_process **ret_process, abx_error **reterr);
+abx_status abx_process_wait(abx_process *process, int64_t timeout_ms, abx_exit *exit);
+abx_status abx_process_signal(abx_process *process, int32_t signal);
+abx_status abx_process_resize(abx_process *process, uint32_t rows, uint32_t columns);
+uint64_t abx_process_get_id(abx_process *process);
+int64_t abx_process_take_stdio(abx_process *process, uint32_t which);
+const char *abx_process_get_output(abx_process *process, uint32_t which, size_t *ret_length);
+abx_status abx_process_explain(abx_process *process, const char *format, char **ret_text, size_t *ret_length);
+abx_process *abx_process_ref(abx_process *process);
+void abx_process_unref(abx_process *process);
+abx_status abx_run(abx_context *context, abx_policy *policy, const char *const *argv, const abx_spawn_options *options, abx_process **ret_process, abx_error **reterr);
+int64_t abx_context_take_wait_handle(abx_context *context);
+abx_status abx_context_next_event(abx_context *context, abx_event **ret_event);
+abx_status abx_context_dispatch(abx_context *context, abx_event_fn fn, void *user_data);
+uint32_t abx_event_get_type(abx_event *event);
+int64_t abx_event_get_int(abx_event *event, uint32_t field);
+const char *abx_event_get_string(abx_event *event, uint32_t field);
+abx_status abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length);
+abx_event *abx_event_ref(abx_event *event);
+void abx_event_unref(abx_event *event);
+abx_status abx_context_answer(abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr);
+abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
+abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
+abx_status abx_preflight(abx_policy *policy, abx_report **ret_report, abx_error **reterr);
+size_t abx_report_get_count(abx_report *report);
+const char *abx_report_get_string(abx_report *report, size_t row, const char *column);
+abx_status abx_report_to_json(abx_report *report, char **ret_json, size_t *ret_length);
+abx_report *abx_report_ref(abx_report *report);
+void abx_report_unref(abx_report *report);
+"""
+
+DOCS = {
+    'abx_version':
+        'ABX_VERSION_HEX of the library that was loaded',
+    'abx_feature_supported':
+        '1 if this build knows `value` of the enum `which` (ABX_ENUM_*), else 0.',
+    'abx_status_name':
+        '"ABX_ERR_SETUP"',
+    'abx_error_get_os_code':
+        'errno, GetLastError() or 0',
+    'abx_error_get_step':
+        '"mount:/proc", "policy:/network/allow/3", or ""',
+    'abx_error_get_message':
+        'one line for people',
+    'abx_error_get_remedy':
+        'what to change, or ""',
+    'abx_free':
+        'buffers returned through a `ret_` parameter',
+    'abx_context_new':
+        'What "not in this version" marks is refused with ABX_ERR_UNSUPPORTED, never ignored.',
+    'abx_policy_builder_variable':
+        'A setter that fails also poisons the builder, so checking abx_policy_builder_build is enough. before the rules '
+        'that use ${name}',
+    'abx_policy_builder_explain':
+        'Says why the rule added last is there and what to do instead; both reach the denial.',
+    'abx_policy_builder_weaken':
+        'The only way to weaken the boundary; `reason` must not be empty and stays in the policy.',
+    'abx_policy_builder_source':
+        'Name of the document that is merged next, such as its file name: it is in errors, and the first one is the '
+        "`source` of the policy's rules in events.",
+    'abx_policy_builder_merge_json':
+        'Rules in the JSON policy format: HTTP rules, actions, credentials, decoys, all of it.',
+    'abx_policy_from_json':
+        'Builder without a profile + merge_json + build, for a document that needs no variables.',
+    'abx_policy_intersect':
+        "What both allow: an organisation's ceiling over a user's policy. Never wider than either.",
+    'abx_policy_compare':
+        'What `after` allows and `before` does not, and the reverse: the outcome is an ABX_RELATION_*. It is exact for '
+        'every request that abx_policy_evaluate takes, and for settings; that something is asked about counts as more '
+        'than denied and less than allowed. Rows: "change" ("wider" or "narrower" seen from `before`, "changed" for a '
+        'setting that is neither, "idle" for a rule of `after` that decides nothing since others always do), "request", '
+        '"example" (one that the two decide so), "before" and "after" (verdicts or values), "rule_before" and '
+        '"rule_after" (source#id). Of what the same rules decide alike one example is shown; no difference of a kind of '
+        'request and of verdicts is without a row. ABX_ERR_UNSUPPORTED: patterns overlap in more ways than can be '
+        'looked at; then nothing is known.',
+    'abx_policy_describe':
+        'The boundary in words, for a model\'s tool description ("text", which NULL means, "markdown" or "json").',
+    'abx_policy_get_digest':
+        'SHA-256, hex',
+    'abx_policy_explain':
+        'JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost.',
+    'abx_box_open':
+        'Builds the boundary once; commands then start in it at about the price of posix_spawn. `identity` must be NULL '
+        'in this version. ABX_ERR_UNSUPPORTED: this host cannot enforce some rule; the error names it and what to '
+        'change. ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed and a denied sample of each kind '
+        'of rule, was not stopped; nothing is left of it.',
+    'abx_box_receipt':
+        'JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both spellings, '
+        'digest of the policy.',
+    'abx_box_grant':
+        'A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a host and a '
+        'port. A path that ends in a slash and two stars means all below. `expires_ms` is Unix time, 0 is never; 0 uses '
+        'is unlimited. It lifts what the policy asks about or has no rule for, never what a rule denies: that is '
+        'ABX_ERR_DENIED, and below a target with two stars it stays denied. Given and taken back, it is a NOTICE of '
+        'layer APPROVAL with the rule "grant:N".',
+    'abx_box_revoke':
+        'After it returns nothing new is done under that grant. ABX_ERR_STATE: there is none.',
+    'abx_box_kill':
+        'every process in it, at once',
+    'abx_box_unref':
+        'the last one kills and reaps',
+    'abx_box_spawn':
+        'Returns once the command was started inside the finished boundary, or nothing runs.',
+    'abx_process_wait':
+        'ABX_NONE if it has not exited within timeout_ms; 0 polls, -1 waits for ever.',
+    'abx_process_take_stdio':
+        "The host's end of stream 0, 1 or 2: once for each PIPE; with PTY a duplicate of the terminal's master each "
+        'time. The caller closes it; -1 if there is none.',
+    'abx_process_get_output':
+        'What a CAPTURE stream held when the command ended, at most ABX_LIMIT_OUTPUT bytes, with a NUL after it; NULL '
+        'while it runs or without capture.',
+    'abx_process_explain':
+        'What stopped this command, for the model ("text") or a program ("json"): layer, resource, reason, next steps; '
+        '"" if nothing did. Never guessed from output.',
+    'abx_process_unref':
+        'the last one does not kill',
+    'abx_run':
+        'Opens a box, runs one command, captures its output (unless `options` says otherwise), waits for it and closes '
+        'the box.',
+    'abx_context_take_wait_handle':
+        'Readable while events are queued: a pipe end on Unix, an event HANDLE on Windows. Each call makes a duplicate '
+        "that the caller closes (event loops such as Node's close what they are given).",
+    'abx_context_next_event':
+        'Pull: ABX_OK and an event the caller releases, or ABX_NONE.',
+    'abx_context_dispatch':
+        'Push: calls `fn` for each event that was queued when it was called; ABX_NONE if there was none. `fn` borrows '
+        'the event. One thread dispatches at a time; another gets ABX_NONE.',
+    'abx_event_get_int':
+        '0 if it has none',
+    'abx_event_get_string':
+        'NULL if it has none',
+    'abx_event_to_json':
+        'One object on one line; docs/events.md has the names.',
+    'abx_context_answer':
+        'From any thread. No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. Where a secret is '
+        'wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and abx_context_supply the other.',
+    'abx_box_set_credential':
+        'Gives a secret under the name that the policy has for it, before it is wanted, or another one later. It is '
+        'copied into memory that is in no core file, never enters the box, and is wiped at `expires_ms` (Unix time, 0: '
+        "never) or at the end of the policy's lease, whichever is first; then it is asked for again. A key that signs "
+        '(sigv4) is "ID:SECRET" or "ID:SECRET:SESSION-TOKEN". The caller wipes its own copy. From any thread. '
+        'ABX_ERR_INVALID: the policy has no such credential, or no request could carry this secret (shorter than 8 or '
+        'longer than 8192 bytes, control characters, expired); the error does not have it. ABX_ERR_STATE: the box has '
+        'no way out.',
+    'abx_context_supply':
+        'The same as the answer to an ABX_EVENT_CREDENTIAL: every request that waits for this credential goes on. '
+        'ABX_ERR_STATE: no open question has this ticket, or not any more.',
+    'abx_preflight':
+        'What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a '
+        'throw-away boundary and must be stopped; an API that merely returned success is not believed.',
+}

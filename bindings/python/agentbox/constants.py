@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/make-api.py from include/agentbox/agentbox.h; change that, and run `./dev generate`.
+"""The constants of the C interface, by group."""
+from enum import IntEnum, IntFlag
+
+
+class EnumKind(IntEnum):
+    """ABX_ENUM_*"""
+
+    STATUS = 1
+    REQUEST = 2
+    EVENT = 3
+
+
+class Status(IntEnum):
+    """What a call says of its outcome"""
+
+    OK = 0
+    NONE = 1  # nothing to return now: no event queued, still running
+    ERR_INVALID = -1001  # caller error: bad argument or flag
+    ERR_ABI = -1002  # struct is too short, or sets fields this build lacks
+    ERR_STATE = -1003  # right call, wrong time
+    ERR_NOMEM = -1004
+    ERR_POLICY = -1005  # malformed policy; the error names the rule and the place
+    ERR_UNSUPPORTED = -1006  # the host cannot enforce what the policy requires
+    ERR_SETUP = -1007  # boundary not built, nothing was run; see the error's step
+    ERR_EXEC = -1008  # boundary built, the command could not be started
+    ERR_TIMEOUT = -1009
+    ERR_IO = -1010
+    ERR_DENIED = -1011  # a decision said no: a grant or a variable that the policy rules out
+    ERR_INTERNAL = -1099
+
+
+class Log(IntEnum):
+    """ABX_LOG_*"""
+
+    ERROR = 1
+    WARNING = 2
+    INFO = 3
+    DEBUG = 4
+
+
+class Backend(IntEnum):
+    """ABX_BACKEND_*"""
+
+    NATIVE = 0  # the strongest tier that this host can enforce
+    SIMULATED = 1  # no OS at all, for testing harnesses; not in this version
+
+
+class Verdict(IntEnum):
+    """ABX_VERDICT_*"""
+
+    DENY = 0
+    ALLOW = 1
+    ASK = 2
+
+
+class Access(IntFlag):
+    """ABX_ACCESS_*"""
+
+    READ = 1
+    WRITE = 2  # create, change, rename, delete
+    EXEC = 4
+
+
+class Limit(IntEnum):
+    """ABX_LIMIT_*"""
+
+    MEMORY = 1  # bytes, whole box
+    PROCESSES = 2  # whole box
+    CPU_MS = 3  # per command
+    WALL_MS = 4  # per command
+    FILE_SIZE = 5  # bytes
+    OUTPUT = 6  # bytes captured per stream
+
+
+class Weaken(IntEnum):
+    """ABX_WEAKEN_*"""
+
+    HOST_NETWORK = 1
+    NESTED_NAMESPACES = 2
+    BEST_EFFORT = 3  # run although some rule has no means on this host
+
+
+class Relation(IntEnum):
+    """ABX_RELATION_*"""
+
+    EQUAL = 0
+    WIDER = 1
+    NARROWER = 2
+    NEITHER = 3  # each allows something that the other does not
+
+
+class RequestKind(IntEnum):
+    """ABX_REQUEST_*"""
+
+    PATH = 1  # target: absolute path; access
+    CONNECT = 2  # target: host name or address; port
+    HTTP = 3  # target: URL; verb: method, NULL is GET
+    EXEC = 4  # target: absolute path
+    LISTEN = 5  # port
+    SOCKET = 6  # target: unix socket path, or "@name"
+    ACTION = 7  # target: action name; verb: arguments as JSON
+    CREDENTIAL = 8  # target: credential name; verb: host
+    SYSCALL = 9  # target: name of a refused system call
+
+
+class Stdio(IntEnum):
+    """ABX_STDIO_*"""
+
+    NULL = 0
+    PIPE = 1
+    HANDLE = 2
+    PTY = 3
+    CAPTURE = 4  # bounded, read with abx_process_get_output after exit
+
+
+class ExitReason(IntEnum):
+    """ABX_EXIT_*"""
+
+    CODE = 1
+    SIGNAL = 2
+    TIMEOUT = 3
+    LIMIT = 4
+    KILLED = 5
+
+
+class EventType(IntEnum):
+    """ABX_EVENT_*"""
+
+    DENIAL = 1
+    APPROVAL = 2  # a call is held until answered or until the deadline
+    CREDENTIAL = 3  # a secret is wanted: TARGET is its name, VERB the host; a request is held
+    STARTED = 4
+    EXITED = 5
+    DROPPED = 6
+    LOG = 7
+    NOTICE = 8  # allowed, and worth knowing: a port opened, a grant given or taken back, a set-uid program
+
+
+class Retry(IntEnum):
+    """how a grant takes effect"""
+
+    NONE = 0  # no grant can help
+    HELD = 1  # the call is waiting and goes on
+    RERUN = 2  # grant, then run the command again
+
+
+class Layer(IntEnum):
+    """which boundary spoke: tells a model where to look"""
+
+    FILESYSTEM = 1
+    NETWORK = 2
+    PROCESS = 3
+    IDENTITY = 4
+    ACTION = 5
+    APPROVAL = 6
+    TERMINAL = 7
+    LIMIT = 8
+    SETUP = 9
+
+
+class Field(IntEnum):
+    """ABX_FIELD_*"""
+
+    SEQUENCE = 1
+    TIME_NS = 2  # Unix time
+    BOX = 3
+    PROCESS = 4
+    LABEL = 5
+    PID = 6
+    PROGRAM = 7
+    LAYER = 8
+    REQUEST = 9
+    ACCESS = 10
+    TARGET = 11
+    PORT = 12
+    VERB = 13
+    RULE = 14
+    SOURCE = 15  # the policy layer: "managed", "user", "task" or a file name
+    REASON = 16
+    ALTERNATIVE = 17  # what is allowed instead
+    BACKEND = 18
+    REPEATS = 19  # how many equal attempts this event stands for; 1 is one
+    TICKET = 20
+    DEADLINE_MS = 21  # Unix time after which no answer is a denial
+    DROPPED = 22
+    LEVEL = 23
+    MESSAGE = 24
+    ASKED = 25  # the name as the program gave it, where TARGET is another
+    ADDS = 26  # on an approval: exactly what a grant would add, as JSON
+    RETRY = 27  # ABX_RETRY_*
+    EXIT_REASON = 28
+    EXIT_CODE = 29
+    PRINCIPAL = 30
+    AGENT_SESSION = 31
+    DELEGATION = 32
+
+
+class Scope(IntEnum):
+    """ABX_SCOPE_*"""
+
+    ONCE = 0  # the calls that wait on this question, and nothing else
+    COMMAND = 1  # until this command ends
+    BOX = 2  # until the box is closed
+    UNTIL = 3  # in this box until expires_ms, Unix time
