@@ -3,13 +3,15 @@
  * most programs do; who wants more connections gets a process for each.
  *
  *   http bulk HOST PORT PATH                               bytes in a second, of one large answer
- *   http rate HOST PORT PATH keep|close PROCESSES SECONDS  answers in a second
+ *   http rate HOST PORT PATH keep|close PROCESSES SECONDS  answers in a second, all
  *   http latency HOST PORT PATH TIMES                      us of connect, and until the answer ends
  *   http idle HOST PORT COUNT                              connections that say nothing
  *   http stuck HOST PORT PATH COUNT                        connections that ask and do not read
  *
  * The last two print a line when all stand, and end with standard input. */
-#include <netdb.h>
+#include "client.h"
+
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,55 +21,18 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HEAD_MAX 4096u
 
-static struct addrinfo *place;
-static char request[1024];
-
-static void
-die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
-static double
-now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-    const double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
+static const char *request;
 
 /* ---- one connection ---- */
-static int
-open_connection(void)
-{
-    int fd = socket(place->ai_family, SOCK_STREAM, 0);
-
-    if (fd < 0 || connect(fd, place->ai_addr, place->ai_addrlen) < 0) {
-        die("connect");
-    }
-    return fd;
-}
-
 static void
 ask(int fd)
 {
     if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request)) {
-        die("send");
+        die("send", strerror(errno));
     }
 }
 
@@ -83,7 +48,7 @@ read_answer(int fd)
         ssize_t n = recv(fd, bytes + have, HEAD_MAX - have, 0);
 
         if (n <= 0) {
-            die("recv");
+            die("recv", strerror(errno));
         }
         have += (size_t)n;
         end = memmem(bytes, have, "\r\n\r\n", 4);
@@ -99,7 +64,7 @@ read_answer(int fd)
         ssize_t n = recv(fd, bytes, sizeof bytes, 0);
 
         if (n <= 0) {
-            die("recv");
+            die("recv", strerror(errno));
         }
         body += (size_t)n;
     }
@@ -148,7 +113,7 @@ rate(bool keeps, int processes, double seconds)
     int status;
 
     if (count == MAP_FAILED) {
-        die("mmap");
+        die("mmap", strerror(errno));
     }
     for (int i = 0; i < processes; i++) {
         if (fork() == 0) {
@@ -161,7 +126,7 @@ rate(bool keeps, int processes, double seconds)
             exit(1);
         }
     }
-    printf("%.1f\n", (double)atomic_load(count) / (now_us() - start) * 1e6);
+    printf("%.1f %lu\n", (double)atomic_load(count) / (now_us() - start) * 1e6, atomic_load(count));
 }
 
 static void
@@ -180,9 +145,7 @@ latency(int times)
         answered[i] = now_us() - start;
         close(fd);
     }
-    qsort(connected, (size_t)times, sizeof *connected, by_size);
-    qsort(answered, (size_t)times, sizeof *answered, by_size);
-    printf("%.1f %.1f\n", connected[times / 2], answered[times / 2]);
+    printf("%.1f %.1f\n", median(connected, (size_t)times), median(answered, (size_t)times));
     free(connected);
     free(answered);
 }
@@ -211,17 +174,11 @@ hold(int count, bool asks)
 int
 main(int argc, char *argv[])
 {
-    struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
     const char *mode = argc > 4 ? argv[1] : "";
-    int r = argc > 4 ? getaddrinfo(argv[2], argv[3], &hints, &place) : 0;
 
-    if (r != 0) {
-        fprintf(stderr, "%s: %s\n", argv[2], gai_strerror(r));
-        return 1;
-    }
     if (argc > 4) {
-        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s:%s\r\n\r\n", argv[4],
-                argv[2], argv[3]);
+        set_place(argv[2], argv[3]);
+        request = request_for(argv[4]);
     }
     if (strcmp(mode, "bulk") == 0) {
         bulk();

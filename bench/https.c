@@ -6,15 +6,15 @@
  *   AGAIN  another connection, which may resume, the median of some
  *
  * TRUST is a file of authorities; to read it is no part of the figures. */
+#include "client.h"
+
 #include <gnutls/gnutls.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NEXT_TIMES 201
@@ -22,44 +22,14 @@
 
 static gnutls_certificate_credentials_t credentials;
 static gnutls_datum_t resumption;
-static struct addrinfo *place;
-static const char *name;
-static char request[1024];
-
-static void
-die(const char *what, int r)
-{
-    fprintf(stderr, "https: %s: %s\n", what, gnutls_strerror(r));
-    exit(1);
-}
-
-static double
-now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-    const double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
+static const char *name, *request;
 
 static gnutls_session_t
 open_session(void)
 {
-    int fd = socket(place->ai_family, SOCK_STREAM, 0), on = 1, r;
+    int fd = open_connection(), on = 1, r;
     gnutls_session_t session;
 
-    if (fd < 0 || connect(fd, place->ai_addr, place->ai_addrlen) < 0) {
-        perror("connect");
-        exit(1);
-    }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     gnutls_init(&session, GNUTLS_CLIENT);
     gnutls_set_default_priority(session);
@@ -74,7 +44,7 @@ open_session(void)
         r = gnutls_handshake(session);
     } while (r == GNUTLS_E_AGAIN || r == GNUTLS_E_INTERRUPTED);
     if (r < 0) {
-        die("handshake", r);
+        die("handshake", gnutls_strerror(r));
     }
     return session;
 }
@@ -113,7 +83,7 @@ ask(gnutls_session_t session)
         }
     }
     if (n < 0) {
-        die("request", (int)n);
+        die("request", gnutls_strerror((int)n));
     }
     if (have != wanted || strncmp(bytes, "HTTP/1.1 200", 12) != 0) {
         fprintf(stderr, "%.*s\n", (int)have, bytes);
@@ -132,8 +102,7 @@ time_next(gnutls_session_t session)
         ask(session);
         times[i] = now_us() - start;
     }
-    qsort(times, NEXT_TIMES, sizeof times[0], by_size);
-    return times[NEXT_TIMES / 2];
+    return median(times, NEXT_TIMES);
 }
 
 static double
@@ -149,29 +118,27 @@ time_again(void)
         times[i] = now_us() - start;
         close_session(session);
     }
-    qsort(times, AGAIN_TIMES, sizeof times[0], by_size);
-    return times[AGAIN_TIMES / 2];
+    return median(times, AGAIN_TIMES);
 }
 
 int
 main(int argc, char *argv[])
 {
-    struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
     double start, first, next;
     gnutls_session_t session;
     int r;
 
-    if (argc != 5 || getaddrinfo(argv[1], argv[2], &hints, &place) != 0) {
+    if (argc != 5) {
         fprintf(stderr, "https: HOST PORT PATH TRUST\n");
         return 2;
     }
     name = argv[1];
-    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s:%s\r\n\r\n", argv[3], argv[1],
-            argv[2]);
+    set_place(name, argv[2]);
+    request = request_for(argv[3]);
     gnutls_certificate_allocate_credentials(&credentials);
     r = gnutls_certificate_set_x509_trust_file(credentials, argv[4], GNUTLS_X509_FMT_PEM);
     if (r < 0) {
-        die(argv[4], r);
+        die(argv[4], gnutls_strerror(r));
     }
     start = now_us();
     session = open_session();
@@ -183,6 +150,5 @@ main(int argc, char *argv[])
     printf("%.1f %.1f %.1f\n", first, next, time_again());
     gnutls_free(resumption.data);
     gnutls_certificate_free_credentials(credentials);
-    freeaddrinfo(place);
     return 0;
 }

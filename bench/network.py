@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the network costs in a box, each figure beside the same without a box: network.py BUILD WORK
+"""What the network costs in a box, each figure beside the same without a box: network.py BUILD WORK [PART...]
 
 The server is an nginx on the loopback of a throw-away network namespace.  For the figures that are said to be on one core it has the other
-one; program and library share theirs.  Prints rows for run.py: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
+one; program and library share theirs.  Sides take turns, and medians are compared.  What a machine that has other work says of time is little:
+so what the process with the library uses of a processor is told, too.  Prints rows for run.py: name TAB ours TAB baseline TAB unit TAB goal TAB
+against."""
 import json
 import os
 import pathlib
@@ -19,8 +21,11 @@ TOOL = BUILD / "cli" / "agentbox"
 HTTP, HTTPS = BUILD / "bench" / "http", BUILD / "bench" / "https"
 ADDRESS = "45.45.45.10"
 HOST, READ = "plain.test", "read.test"  # requests to the second one are read by the library
-ONE_CORE = ["taskset", "-c", "0"]
-OTHER_CORE = ["taskset", "-c", str(os.cpu_count() - 1)]
+CORES = sorted(os.sched_getaffinity(0))
+ONE_CORE, OTHER_CORE = (["taskset", "-c", str(core)] for core in (CORES[0], CORES[-1]))
+BULK = 512 << 20
+SECONDS = 0.6  # of each run that counts answers
+LIMIT = 240  # seconds for all of it
 
 NGINX = """daemon off; master_process off; pid {work}/{name}.pid; error_log {work}/{name}.log;
 events {{ worker_connections 8192; }}
@@ -57,7 +62,7 @@ def make_world():
     (WORK / "files").mkdir(parents=True)
     (WORK / "ws").mkdir()
     with open(WORK / "files/large", "wb") as large:
-        large.truncate(1 << 30)
+        large.truncate(BULK)
     (WORK / "hosts").write_text(f"127.0.0.1 localhost\n{ADDRESS} {HOST} {READ}\n")
     run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", f"/CN={READ}",
         "-addext", f"subjectAltName=DNS:{HOST},DNS:{READ}", "-keyout", WORK / "server.key", "-out", WORK / "server.pem")
@@ -94,42 +99,80 @@ def boxed(*words):
     return [str(TOOL), "run", "--policy", str(WORK / "policy.json"), "--workspace", str(WORK / "ws"), "--var", f"home={WORK}", "--", *map(str, words)]
 
 
+def cpu_us(pid):
+    """What a process has used itself, with all its threads, in user mode and in the kernel."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def measure(command):
+    """The figures that it prints, and what it used itself."""
+    command = [str(word) for word in command]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=WORK / "ws") as process:
+        printed = process.stdout.read()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        used = cpu_us(process.pid)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {process.returncode}\n{printed}")
+    return [float(word) for word in printed.split()], used
+
+
 def output(command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=WORK / "ws")
-    if done.returncode != 0:
-        sys.exit(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
-    return [float(word) for word in done.stdout.split()]
+    return measure(command)[0]
 
 
-def compare(ours, baseline, times):
-    """Medians of alternating runs, figure by figure."""
-    both = [(output(ours), output(baseline)) for _ in range(times)]
-    return [[statistics.median(figures) for figures in zip(*side)] for side in zip(*both)]
+def medians(runs):
+    """Figure by figure."""
+    return [statistics.median(figures) for figures in zip(*runs)]
+
+
+def compare(commands, times):
+    """The medians of each command's figures, of runs that take turns."""
+    return [medians(side) for side in zip(*[[output(command) for command in commands] for _ in range(times)])]
 
 
 def bulk():
-    [ours], [direct] = compare(boxed(HTTP, "bulk", HOST, 80, "/large"), [HTTP, "bulk", HOST, 80, "/large"], 7)
-    row("bulk, bytes as they are", ours / 1e6, direct / 1e6, "MB/s", ">= 0.6")
-    [ours], [direct] = compare(boxed(HTTP, "bulk", READ, 80, "/large"), [HTTP, "bulk", READ, 80, "/large"], 5)
+    words = ["/large"]
+    name = "bulk, bytes as they are"
+    [ours], [direct], [proxy] = compare([boxed(HTTP, "bulk", HOST, 80, *words), [HTTP, "bulk", HOST, 80, *words], [HTTP, "bulk", HOST, 8080, *words]], 5)
+    row(name, ours / 1e6, direct / 1e6, "MB/s", ">= 0.6")
+    row(name, ours / 1e6, proxy / 1e6, "MB/s", "-", "nginx as a proxy")
+    [ours], [direct] = compare([boxed(HTTP, "bulk", READ, 80, *words), [HTTP, "bulk", READ, 80, *words]], 5)
     row("bulk, requests read", ours / 1e6, direct / 1e6, "MB/s", "-")
-    [ours], [proxy] = compare(boxed(HTTP, "bulk", HOST, 80, "/large"), [HTTP, "bulk", HOST, 8080, "/large"], 3)
-    row("bulk, bytes as they are", ours / 1e6, proxy / 1e6, "MB/s", "-", "nginx as a proxy")
 
 
-def rates():
-    for keep, name, goal in (("keep", "keep-alive", ">= 10,000/s"), ("close", "new connections", ">= 4,000/s")):
+def rate(host, keep, proxy):
+    """Answers in a second, and us of a processor for each: in a box, bare and through the proxy."""
+    def words(port):
+        return [HTTP, "rate", host, port, "/small", keep, 8, SECONDS]
+
+    def through_proxy():
+        before = cpu_us(proxy.pid)
+        per_second, count = output([*ONE_CORE, *words(8080)])
+        return per_second, (cpu_us(proxy.pid) - before) / count
+
+    def in_box():
+        (per_second, count), used = measure([*ONE_CORE, *boxed(*words(80))])
+        return per_second, (used - opening) / count
+
+    opening = statistics.median(measure([*ONE_CORE, *boxed("true")])[1] for _ in range(5))
+    return [medians(side) for side in zip(*[(in_box(), output([*ONE_CORE, *words(80)]), through_proxy()) for _ in range(5)])]
+
+
+def rates(proxy):
+    for keep, kind, goal in (("keep", "keep-alive", ">= 10,000/s"), ("close", "new connections", ">= 4,000/s")):
         for host, how, target in ((HOST, "", goal), (READ, ", requests read", "-")):
-            words = ["/small", keep, 8, 1]
-            [ours], [direct] = compare([*ONE_CORE, *boxed(HTTP, "rate", host, 80, *words)], [*ONE_CORE, HTTP, "rate", host, 80, *words], 5)
-            row(f"small requests, {name}{how}, one core", ours, direct, "/s", target)
-            if host == HOST:
-                [ours], [proxy] = compare([*ONE_CORE, *boxed(HTTP, "rate", host, 80, *words)], [*ONE_CORE, HTTP, "rate", host, 8080, *words], 3)
-                row(f"small requests, {name}, one core", ours, proxy, "/s", "-", "nginx as a proxy")
+            ours, direct, other = rate(host, keep, proxy)
+            name = f"small requests, {kind}{how}, one core"
+            row(name, ours[0], direct[0], "/s", target)
+            row(name, ours[0], other[0], "/s", "-", "nginx as a proxy")
+            row(f"processor for each, {kind}{how}", ours[1], other[1], "us", "-", "nginx as a proxy")
 
 
 def latencies():
     words = ["/small", 501]
-    ours, direct = compare(boxed(HTTP, "latency", HOST, 80, *words), [HTTP, "latency", HOST, 80, *words], 5)
+    ours, direct = compare([boxed(HTTP, "latency", HOST, 80, *words), [HTTP, "latency", HOST, 80, *words]], 9)
     row("a new connection stands", ours[0], direct[0], "us", "<= 300 us added")
     row("a new connection and its first answer", ours[1], direct[1], "us", "-")
 
@@ -137,7 +180,7 @@ def latencies():
 def tls():
     if not HTTPS.exists():
         return
-    ours, direct = compare(boxed("sh", "-c", f"{HTTPS} {READ} 443 /small $SSL_CERT_FILE"), [HTTPS, READ, 443, "/small", WORK / "server.pem"], 7)
+    ours, direct = compare([boxed("sh", "-c", f"{HTTPS} {READ} 443 /small $SSL_CERT_FILE"), [HTTPS, READ, 443, "/small", WORK / "server.pem"]], 11)
     row("first request of a box, TLS ends here", ours[0] / 1e3, direct[0] / 1e3, "ms", "<= 6 ms added")
     row("next request on it", ours[1] / 1e3, direct[1] / 1e3, "ms", "<= 1 ms added")
     row("later connection to it", ours[2] / 1e3, direct[2] / 1e3, "ms", "-")
@@ -168,21 +211,21 @@ def idle():
 
 
 def stuck():
-    """Others while some connections have all that they can hold, and nobody reads."""
+    """Others, while some connections have all that they can hold, and nobody reads."""
     for host, how in ((HOST, "bytes as they are"), (READ, "requests read")):
-        rate = f"{HTTP} rate {host} 80 /small keep 4 1"
-        with_stuck = f"mkfifo /tmp/s; {HTTP} stuck {host} 80 /large 32 </tmp/s >/tmp/ready & exec 3>/tmp/s; until [ -s /tmp/ready ]; do sleep 0.05; done; {rate}"
-        [ours], [alone] = compare(boxed("sh", "-c", with_stuck), boxed("sh", "-c", rate), 5)
-        row(f"small requests beside 32 stuck ones, {how}", ours, alone, "/s", ">= 0.9", "without them")
+        rate_of = f"{HTTP} rate {host} 80 /small keep 4 {SECONDS}"
+        with_stuck = f"mkfifo /tmp/s; {HTTP} stuck {host} 80 /large 32 </tmp/s >/tmp/ready & exec 3>/tmp/s; until [ -s /tmp/ready ]; do sleep 0.05; done; {rate_of}"
+        ours, alone = compare([boxed("sh", "-c", with_stuck), boxed("sh", "-c", rate_of)], 7)
+        row(f"small requests beside 32 stuck ones, {how}", ours[0], alone[0], "/s", ">= 0.9", "without them")
 
 
 def inside():
     enter_world()
     servers = [start_nginx("server", OTHER_CORE, SERVER), start_nginx("proxy", ONE_CORE, PROXY)]
+    parts = {"bulk": bulk, "rates": lambda: rates(servers[1]), "latencies": latencies, "tls": tls, "idle": idle, "stuck": stuck}
     try:
-        for measure in (bulk, rates, latencies, tls, idle, stuck):
-            if not sys.argv[4:] or measure.__name__ in sys.argv[4:]:
-                measure()
+        for name in sys.argv[4:] or parts:
+            parts[name]()
     finally:
         for server in servers:
             server.terminate()
@@ -196,7 +239,10 @@ def main():
     make_world()
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
     space = ["unshare", *user, "-m", "--propagation", "private", "-n", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    return subprocess.run([*space, sys.executable, __file__, str(BUILD), sys.argv[2], "--inside", *sys.argv[3:]]).returncode
+    try:  # all that was started ends with the namespace
+        return subprocess.run([*space, sys.executable, __file__, str(BUILD), sys.argv[2], "--inside", *sys.argv[3:]], timeout=LIMIT).returncode
+    except subprocess.TimeoutExpired:
+        return f"network.py: more than {LIMIT} seconds"
 
 
 sys.exit(main())
