@@ -42,7 +42,7 @@ typedef struct abx_error abx_error;                   /* [I] why a call failed  
 typedef struct abx_context abx_context;               /* [L] library instance, event queue   */
 typedef struct abx_policy_builder abx_policy_builder; /* [O] collects rules                  */
 typedef struct abx_policy abx_policy;                 /* [I] compiled rules                  */
-typedef struct abx_identity abx_identity;             /* [I] on whose behalf; not yet         */
+typedef struct abx_identity abx_identity;             /* [I] on whose behalf                  */
 typedef struct abx_box abx_box;                       /* [L] one open boundary, many commands */
 typedef struct abx_process abx_process;               /* [L] one command in a box            */
 typedef struct abx_event abx_event;                   /* [I] something that happened         */
@@ -221,10 +221,23 @@ ABX_API abx_status abx_policy_evaluate(
 ABX_API abx_status abx_policy_explain(
         abx_policy *policy, const abx_request *request, char **ret_json, size_t *ret_length);
 
+/* ---- identity --------------------------------------------------------------------------- */
+/* Who asked, which agent session acts, and the short-lived delegation it acts under (NULL: none).
+ * All three are names, not secrets: they are on every event of a box that has them, and a policy may
+ * send them with requests.  `delegation_expires_ms` is Unix time, 0 is never.  Once it has passed,
+ * nothing leaves such a box, nothing is asked or granted and no command starts: that is denied in the
+ * layer IDENTITY, with the rule "identity:delegation".  ABX_ERR_INVALID: a text is empty, longer than
+ * 256 bytes or has characters that are not seen. */
+ABX_API abx_status abx_identity_new(const char *principal, const char *agent_session,
+        const char *delegation, int64_t delegation_expires_ms, abx_identity **ret_identity,
+        abx_error **reterr);
+ABX_API abx_identity *abx_identity_ref(abx_identity *identity);
+ABX_API void abx_identity_unref(abx_identity *identity);
+
 /* ---- box -------------------------------------------------------------------------------- */
 /* Builds the boundary once; commands then start in it at about the price of posix_spawn.  `identity`
- * must be NULL in this version.  ABX_ERR_UNSUPPORTED: this host cannot enforce some rule; the error
- * names it and what to change.  ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed
+ * may be NULL.  ABX_ERR_DENIED: its delegation has expired.  ABX_ERR_UNSUPPORTED: this host cannot
+ * enforce some rule; the error names it and what to change.  ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed
  * and a denied sample of each kind of rule, was not stopped; nothing is left of it. */
 ABX_API abx_status abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity,
         abx_box **ret_box, abx_error **reterr);
@@ -367,7 +380,7 @@ enum abx_field_values {
     ABX_FIELD_RETRY = 27,       /* ABX_RETRY_* */
     ABX_FIELD_EXIT_REASON = 28,
     ABX_FIELD_EXIT_CODE = 29,
-    ABX_FIELD_PRINCIPAL = 30,
+    ABX_FIELD_PRINCIPAL = 30,   /* of the box's identity, on each of its events */
     ABX_FIELD_AGENT_SESSION = 31,
     ABX_FIELD_DELEGATION = 32
 };

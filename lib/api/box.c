@@ -8,15 +8,13 @@ abx_status
 abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_box **ret_box,
         abx_error **reterr)
 {
-    const uint32_t may =
-            MAY_INVALID | MAY_NOMEM | MAY_POLICY | MAY_UNSUPPORTED | MAY_SETUP | MAY_TIMEOUT;
+    const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_POLICY | MAY_UNSUPPORTED | MAY_SETUP |
+                         MAY_TIMEOUT | MAY_DENIED;
     struct fail fail = { 0 };
 
     if (context == NULL || policy == NULL || ret_box == NULL) {
         fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument");
-    } else if (identity != NULL) {
-        fail_set(&fail, ABX_ERR_UNSUPPORTED, 0, "open:identity", "this version has no identities");
-    } else if (box_open(context, policy, ret_box, &fail) == ABX_OK) {
+    } else if (box_open(context, policy, identity, ret_box, &fail) == ABX_OK) {
         return ABX_OK;
     }
     return door_out(&fail, may, reterr);

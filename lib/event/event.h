@@ -9,7 +9,7 @@
 #include <agentbox/agentbox.h>
 #include <stdatomic.h>
 
-#define EVENT_FIELDS_MAX 28u
+#define EVENT_FIELDS_MAX 40u
 
 struct event_field {
     uint32_t key; /* ABX_FIELD_* */

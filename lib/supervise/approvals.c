@@ -132,11 +132,17 @@ approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const
 {
     AUTO(process_unrefp) abx_process *process = box_find(box, approval->subject.command);
 
-    if (verdict != ABX_VERDICT_ALLOW) {
+    if (verdict == ABX_VERDICT_ALLOW && identity_is_over(box->identity)) {
+        verdict = ABX_VERDICT_DENY;
+        message = box->identity->is_over_because;
+        approval->grounds = identity_grounds(box);
+    } else if (verdict != ABX_VERDICT_ALLOW) {
         approval->grounds.layer =
                 approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY : ABX_LAYER_APPROVAL;
         approval->grounds.retry = ABX_RETRY_NONE;
         approval->grounds.reason = message;
+    }
+    if (verdict != ABX_VERDICT_ALLOW) {
         tell(box, process, ABX_EVENT_DENIAL, &approval->subject, &approval->act, &approval->grounds,
                 approval->waiters == 0 ? 1 : approval->waiters);
     }

@@ -42,7 +42,7 @@ box_try_ref(abx_box *box)
 
 /* ---- opening ---- */
 static abx_box *
-box_new(abx_context *context, abx_policy *policy)
+box_new(abx_context *context, abx_policy *policy, abx_identity *identity)
 {
     abx_box *box = calloc(1, sizeof *box);
 
@@ -53,6 +53,7 @@ box_new(abx_context *context, abx_policy *policy)
     box->context = context_ref(context);
     box->id = atomic_fetch_add(&context->last_box, 1) + 1;
     box->policy = abx_policy_ref(policy);
+    box->identity = identity_ref(identity);
     box->captures = VEC(struct capture *);
     box->processes = VEC(abx_process *);
     box->labels = VEC(struct box_label);
@@ -142,15 +143,22 @@ build(abx_box *box, struct fail *fail)
 }
 
 abx_status
-box_open(abx_context *context, abx_policy *policy, abx_box **ret_box, struct fail *fail)
+box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_box **ret_box,
+        struct fail *fail)
 {
     AUTO(box_unrefp) abx_box *box = NULL;
-    abx_status r = context_start(context, fail);
+    abx_status r;
 
+    if (identity_is_over(identity)) {
+        fail_set(fail, ABX_ERR_DENIED, 0, "identity:delegation", "%s", identity->is_over_because);
+        fail_remedy(fail, "open the box under a new delegation");
+        return ABX_ERR_DENIED;
+    }
+    r = context_start(context, fail);
     if (r < 0) {
         return r;
     }
-    box = box_new(context, policy);
+    box = box_new(context, policy, identity);
     if (box == NULL || !enlist(box)) {
         return fail_nomem(fail);
     }
@@ -239,6 +247,7 @@ box_free(abx_box *box)
     plan_done(&box->plan);
     abx_policy_unref(box->resolved);
     abx_policy_unref(box->policy);
+    identity_unref(box->identity);
     pthread_mutex_destroy(&box->lock);
     free(box->canary);
     context_unref(box->context);

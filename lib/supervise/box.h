@@ -7,6 +7,7 @@
 #include "supervise/context.h"
 #include "supervise/denials.h"
 #include "supervise/grants.h"
+#include "supervise/identity.h"
 
 struct capture;
 
@@ -15,6 +16,7 @@ struct abx_box {
     abx_context *context;
     uint64_t id;
     abx_policy *policy; /* as given */
+    abx_identity *identity; /* or NULL */
     abx_policy *resolved; /* as it stands on this host */
     struct plan plan;
     uint64_t decoy_seed;
@@ -43,7 +45,9 @@ struct box_label {
     char *label;
 };
 
-abx_status box_open(abx_context *context, abx_policy *policy, abx_box **ret_box, struct fail *fail);
+/* `identity` may be NULL. */
+abx_status box_open(abx_context *context, abx_policy *policy, abx_identity *identity,
+        abx_box **ret_box, struct fail *fail);
 abx_box *box_ref(abx_box *box);
 bool box_try_ref(abx_box *box); /* false: its last reference is gone already */
 /* The last one kills and reaps; not on the supervisor thread. */

@@ -93,6 +93,25 @@ rule_on(abx_box *box, const abx_request *request, struct ruling *ret_ruling)
                                              : policy_decide(box->resolved, request, ret_ruling);
 }
 
+/* What goes out of the box is done in somebody's name. */
+static bool
+goes_out(uint32_t request)
+{
+    return request == ABX_REQUEST_CONNECT || request == ABX_REQUEST_HTTP ||
+           request == ABX_REQUEST_SOCKET || request == ABX_REQUEST_ACTION ||
+           request == ABX_REQUEST_CREDENTIAL;
+}
+
+/* Nobody answers for what is done after a delegation has expired: neither the policy for what goes
+ * out, nor whoever would be asked.  What a policy denies is its own denial. */
+static bool
+lacks_delegation(const abx_box *box, const struct act *act, abx_verdict verdict)
+{
+    return (verdict == ABX_VERDICT_ASK ||
+                   (verdict == ABX_VERDICT_ALLOW && goes_out(act->request))) &&
+           identity_is_over(box->identity);
+}
+
 static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
@@ -109,8 +128,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     char why[256];
     struct grounds grounds;
 
-    if (rule_on(box, &request, &ruling) == ABX_VERDICT_ALLOW &&
-            act->request != ABX_REQUEST_CREDENTIAL) {
+    rule_on(box, &request, &ruling);
+    if (lacks_delegation(box, act, ruling.verdict)) {
+        grounds = identity_grounds(box);
+        return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+    }
+    if (ruling.verdict == ABX_VERDICT_ALLOW && act->request != ABX_REQUEST_CREDENTIAL) {
         return ABX_VERDICT_ALLOW;
     }
     if (atomic_load(&box->trying)) {
@@ -136,7 +159,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         }
         grounds.reason = why;
     }
-    if (is_liftable(box, act->request, &ruling) &&
+    if (is_liftable(box, act->request, &ruling) && !identity_is_over(box->identity) &&
             is_granted(box, &request, subject->command, act)) {
         return ABX_VERDICT_ALLOW;
     }

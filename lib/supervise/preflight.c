@@ -74,7 +74,7 @@ add_box(abx_report *report, abx_context *context, abx_policy *policy)
     struct str detail = { 0 };
     bool ok;
 
-    if (box_open(context, policy, &box, &fail) == ABX_OK) {
+    if (box_open(context, policy, NULL, &box, &fail) == ABX_OK) {
         return add_row(report, "box", "yes",
                 "a box with this policy opens, and its canary was stopped", "");
     }

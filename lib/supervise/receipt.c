@@ -93,6 +93,8 @@ box_receipt(abx_box *box, size_t *ret_length)
     str_printf(&out, "{\"box\":%" PRIu64 ",\"backend\":\"%s\",\"rung\":\"%s\",\"policy\":\"%s\"",
             box->id, backend->name, rung_name(box->plan.capabilities.rung),
             abx_policy_get_digest(box->policy));
+    str_add(&out, ",\"identity\":");
+    identity_json(box->identity, &out);
     str_printf(&out, ",\"mechanisms\":%s,\"links\":[", mechanisms == NULL ? "[]" : mechanisms);
     add_links(&out, box);
     str_add(&out, "],\"weaker\":[");

@@ -5,6 +5,7 @@
 
 #include "supervise/capture.h"
 #include "supervise/streams.h"
+#include "supervise/telling.h"
 #include "supervise/way_out.h"
 
 #include "event/names.h"
@@ -180,6 +181,28 @@ make_environment(abx_box *box, const char *const *extra, char ***ret_environment
     return r;
 }
 
+/* A command is begun in somebody's name. */
+static abx_status
+check_identity(abx_box *box, const abx_process *process, const char *program, struct fail *fail)
+{
+    struct subject subject = { .command = process->id };
+    struct act act = { .request = ABX_REQUEST_EXEC,
+        .access = ABX_ACCESS_EXEC,
+        .target = program,
+        .verb = "spawn",
+        .content = -1 };
+    struct grounds grounds;
+
+    if (!identity_is_over(box->identity)) {
+        return ABX_OK;
+    }
+    grounds = identity_grounds(box);
+    tell(box, NULL, ABX_EVENT_DENIAL, &subject, &act, &grounds, 1);
+    fail_set(fail, ABX_ERR_DENIED, 0, grounds.rule, "%s", grounds.reason);
+    fail_remedy(fail, "open a box under a new delegation");
+    return ABX_ERR_DENIED;
+}
+
 abx_status
 process_spawn(abx_box *box, const char *const *argv, const abx_spawn_options *options,
         abx_process **ret_process, struct fail *fail)
@@ -205,7 +228,10 @@ process_spawn(abx_box *box, const char *const *argv, const abx_spawn_options *op
     command.cwd = options->cwd != NULL          ? options->cwd
                   : settings->workspace != NULL ? settings->workspace
                                                 : "/";
-    r = make_environment(box, options->env, &environment, fail);
+    r = check_identity(box, process, argv[0], fail);
+    if (r == ABX_OK) {
+        r = make_environment(box, options->env, &environment, fail);
+    }
     if (r < 0) {
         return r;
     }

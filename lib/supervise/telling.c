@@ -54,6 +54,11 @@ tell_begin(
         draft_number(draft, ABX_FIELD_PROCESS, (int64_t)command);
     }
     draft_text(draft, ABX_FIELD_LABEL, label);
+    if (box->identity != NULL) {
+        draft_text(draft, ABX_FIELD_PRINCIPAL, box->identity->principal);
+        draft_text(draft, ABX_FIELD_AGENT_SESSION, box->identity->agent_session);
+        draft_text(draft, ABX_FIELD_DELEGATION, box->identity->delegation);
+    }
 }
 
 static void
@@ -116,6 +121,19 @@ program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_M
     }
     box->context->backend->program_of(subject->pid, buffer, PATH_MAX);
     return buffer;
+}
+
+struct grounds
+identity_grounds(const abx_box *box)
+{
+    return (struct grounds){
+        .layer = ABX_LAYER_IDENTITY,
+        .retry = ABX_RETRY_NONE,
+        .rule = "identity:delegation",
+        .source = "identity",
+        .reason = box->identity->is_over_because,
+        .alternative = "ask for a new delegation, and go on in a box that is opened under it",
+    };
 }
 
 static void

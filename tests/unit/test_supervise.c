@@ -49,7 +49,8 @@ open_with(const char *json, size_t events)
 
     setenv("ABX_TEST_PASSED", "yes", 1);
     ck_assert_int_eq(context_new(&fake_backend, NULL, events, &context, &fail), ABX_OK);
-    ck_assert_msg(box_open(context, policy, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
+    ck_assert_msg(
+            box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
     abx_policy_unref(policy);
 }
 
@@ -863,7 +864,7 @@ START_TEST(a_box_that_cannot_be_built_leaves_nothing)
     abx_box *other = NULL;
 
     fake_fail_next(ABX_ERR_SETUP);
-    ck_assert_int_eq(box_open(context, policy, &other, &fail), ABX_ERR_SETUP);
+    ck_assert_int_eq(box_open(context, policy, NULL, &other, &fail), ABX_ERR_SETUP);
     ck_assert_ptr_null(other);
     ck_assert_str_eq(fail.step, "fake:fail");
     ck_assert_uint_eq(context->boxes.count, 1);
@@ -898,7 +899,7 @@ START_TEST(a_box_whose_canary_is_not_stopped_does_not_open)
     abx_status r;
 
     fake_spoil_canary(c->kind, c->error);
-    r = box_open(context, c->is_filtered ? filtered : policy, &other, &fail);
+    r = box_open(context, c->is_filtered ? filtered : policy, NULL, &other, &fail);
     if (c->step == NULL) {
         ck_assert_msg(r == ABX_OK, "%s: %s", c->name, fail.text);
         box_unref(other);
@@ -922,7 +923,7 @@ START_TEST(the_canary_runs_once_for_a_policy_and_makes_no_event)
     char *json;
 
     ck_assert_int_eq(abx_context_next_event(context, &event), ABX_NONE);
-    ck_assert_int_eq(box_open(context, policy, &other, &fail), ABX_OK);
+    ck_assert_int_eq(box_open(context, policy, NULL, &other, &fail), ABX_OK);
     ck_assert_uint_eq(fake_canaries(), before);
     ck_assert_int_eq(abx_box_receipt(other, &json, NULL), ABX_OK);
     ck_assert_ptr_nonnull(strstr(json, "{\"sample\":\"read-denied\",\"target\":\"/secret\","

@@ -43,7 +43,8 @@ open_with(const char *json)
     ck_assert_msg(abx_policy_from_json(json, strlen(json), &policy, &error) == ABX_OK, "%s",
             abx_error_get_message(error));
     ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
-    ck_assert_msg(box_open(context, policy, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
+    ck_assert_msg(
+            box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
     ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
     abx_policy_unref(policy);
 }
@@ -291,7 +292,7 @@ open_status(const char *upstream)
             "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"upstream\":\"%s\"}}", upstream);
     ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
     ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
-    r = box_open(context, policy, &box, &fail);
+    r = box_open(context, policy, NULL, &box, &fail);
     if (r == ABX_OK) {
         abx_box_unref(box);
     }

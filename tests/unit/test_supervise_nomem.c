@@ -99,7 +99,7 @@ use_box(abx_context *context)
     abx_box *box = NULL;
     abx_event *event;
     char *json = NULL;
-    abx_status r = box_open(context, policy, &box, &fail);
+    abx_status r = box_open(context, policy, NULL, &box, &fail);
 
     if (r < 0) {
         expect_nomem(r, fail.text);

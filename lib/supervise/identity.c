@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns abx_identity.  Its texts are names that stand in events and requests: none of them is a
+ * secret, and none needs escaping. */
+#include "supervise/identity.h"
+
+#include "supervise/grants.h"
+
+#include "base/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t
+now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* What an event would show otherwise than it is could pass for another. */
+static bool
+is_plain(const char *text)
+{
+    AUTO(freep) char *shown = text_escape(text, strlen(text), false);
+
+    return shown == NULL || strcmp(shown, text) == 0; /* without memory nothing else goes well */
+}
+
+static abx_status
+copy(const char *name, const char *text, char **ret_copy, struct fail *fail)
+{
+    if (text[0] == '\0' || strlen(text) > IDENTITY_TEXT_MAX || !is_plain(text)) {
+        fail_set(fail, ABX_ERR_INVALID, 0, "identity:text",
+                "the %s is empty, longer than %u bytes, or has characters that are not seen", name,
+                IDENTITY_TEXT_MAX);
+        return fail->status;
+    }
+    *ret_copy = strdup(text);
+    return *ret_copy == NULL ? fail_nomem(fail) : ABX_OK;
+}
+
+static char *
+make_reason(const abx_identity *identity)
+{
+    time_t seconds = (time_t)(identity->expires_ms / 1000);
+    struct str out = { 0 };
+    char when[32] = "";
+    struct tm tm;
+
+    if (gmtime_r(&seconds, &tm) != NULL) {
+        strftime(when, sizeof when, " at %Y-%m-%dT%H:%M:%SZ", &tm);
+    }
+    str_printf(&out, "the delegation '%.120s' that this session acts under expired%s",
+            identity->delegation, when);
+    return str_steal(&out, NULL);
+}
+
+abx_status
+identity_new(const char *principal, const char *agent_session, const char *delegation,
+        int64_t expires_ms, abx_identity **ret_identity, struct fail *fail)
+{
+    AUTO(identity_unrefp) abx_identity *identity = calloc(1, sizeof *identity);
+
+    if (identity == NULL) {
+        return fail_nomem(fail);
+    }
+    atomic_init(&identity->references, 1);
+    if (expires_ms < 0 || (expires_ms != 0 && delegation == NULL)) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "identity:expires",
+                "what expires is a delegation, after 1970");
+    }
+    identity->expires_ms = expires_ms;
+    identity->expires_ns = grant_deadline(expires_ms);
+    if (copy("principal", principal, &identity->principal, fail) < 0 ||
+            copy("agent session", agent_session, &identity->agent_session, fail) < 0 ||
+            (delegation != NULL &&
+                    copy("delegation", delegation, &identity->delegation, fail) < 0)) {
+        return fail->status;
+    }
+    if (expires_ms != 0) {
+        identity->is_over_because = make_reason(identity);
+        if (identity->is_over_because == NULL) {
+            return fail_nomem(fail);
+        }
+    }
+    *ret_identity = steal_ptr(&identity);
+    return ABX_OK;
+}
+
+abx_identity *
+identity_ref(abx_identity *identity)
+{
+    if (identity != NULL) {
+        atomic_fetch_add_explicit(&identity->references, 1, memory_order_relaxed);
+    }
+    return identity;
+}
+
+void
+identity_unref(abx_identity *identity)
+{
+    if (identity != NULL &&
+            atomic_fetch_sub_explicit(&identity->references, 1, memory_order_acq_rel) == 1) {
+        free(identity->principal);
+        free(identity->agent_session);
+        free(identity->delegation);
+        free(identity->is_over_because);
+        free(identity);
+    }
+}
+
+bool
+identity_is_over(const abx_identity *identity)
+{
+    return identity != NULL && identity->expires_ms != 0 &&
+           (now_ms() >= identity->expires_ms ||
+                   (identity->expires_ns != 0 && clock_now_ns() >= identity->expires_ns));
+}
+
+void
+identity_json(const abx_identity *identity, struct str *out)
+{
+    if (identity == NULL) {
+        str_add(out, "null");
+        return;
+    }
+    str_add(out, "{\"principal\":");
+    str_add_json(out, identity->principal);
+    str_add(out, ",\"agent_session\":");
+    str_add_json(out, identity->agent_session);
+    if (identity->delegation != NULL) {
+        str_add(out, ",\"delegation\":");
+        str_add_json(out, identity->delegation);
+    }
+    if (identity->expires_ms != 0) {
+        str_printf(out, ",\"expires_ms\":%lld", (long long)identity->expires_ms);
+    }
+    str_add(out, "}");
+}
