@@ -106,6 +106,9 @@ abx_policy *abx_policy_ref(abx_policy *policy);
 void abx_policy_unref(abx_policy *policy);
 abx_status abx_policy_evaluate(abx_policy *policy, const abx_request *request, abx_decision *decision);
 abx_status abx_policy_explain(abx_policy *policy, const abx_request *request, char **ret_json, size_t *ret_length);
+abx_status abx_identity_new(const char *principal, const char *agent_session, const char *delegation, int64_t delegation_expires_ms, abx_identity **ret_identity, abx_error **reterr);
+abx_identity *abx_identity_ref(abx_identity *identity);
+void abx_identity_unref(abx_identity *identity);
 abx_status abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_box **ret_box, abx_error **reterr);
 uint64_t abx_box_get_id(abx_box *box);
 abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
@@ -196,11 +199,18 @@ DOCS = {
         'SHA-256, hex',
     'abx_policy_explain':
         'JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost.',
+    'abx_identity_new':
+        'Who asked, which agent session acts, and the short-lived delegation it acts under (NULL: none). All three are '
+        'names, not secrets: they are on every event of a box that has them, and a policy may send them with requests. '
+        '`delegation_expires_ms` is Unix time, 0 is never. Once it has passed, nothing leaves such a box, nothing is '
+        'asked or granted and no command starts: that is denied in the layer IDENTITY, with the rule '
+        '"identity:delegation". ABX_ERR_INVALID: a text is empty, longer than 256 bytes or has characters that are not '
+        'seen.',
     'abx_box_open':
-        'Builds the boundary once; commands then start in it at about the price of posix_spawn. `identity` must be NULL '
-        'in this version. ABX_ERR_UNSUPPORTED: this host cannot enforce some rule; the error names it and what to '
-        'change. ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed and a denied sample of each kind '
-        'of rule, was not stopped; nothing is left of it.',
+        'Builds the boundary once; commands then start in it at about the price of posix_spawn. `identity` may be NULL. '
+        'ABX_ERR_DENIED: its delegation has expired. ABX_ERR_UNSUPPORTED: this host cannot enforce some rule; the error '
+        'names it and what to change. ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed and a denied '
+        'sample of each kind of rule, was not stopped; nothing is left of it.',
     'abx_box_receipt':
         'JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both spellings, '
         'digest of the policy.',

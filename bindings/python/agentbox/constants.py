@@ -192,7 +192,7 @@ class Field(IntEnum):
     RETRY = 27  # ABX_RETRY_*
     EXIT_REASON = 28
     EXIT_CODE = 29
-    PRINCIPAL = 30
+    PRINCIPAL = 30  # of the box's identity, on each of its events
     AGENT_SESSION = 31
     DELEGATION = 32
 
