@@ -55,7 +55,6 @@ dump_field(struct str *out, const char *key, enum field field, uint64_t value, c
     case FIELD_TEXT:
     case FIELD_PATH:
     case FIELD_TARGET:
-    case FIELD_ROOT_PATH:
         str_printf(out, " %s=", key);
         dump_text(out, strings + value);
         return;

@@ -13,7 +13,6 @@ enum field {
     FIELD_LENGTH, /* that number */
     FIELD_PATH, /* string: absolute path in its one spelling */
     FIELD_TARGET, /* the same, but not "/": something is made or mounted there */
-    FIELD_ROOT_PATH, /* a path, or 0 */
     FIELD_NUMBER, /* any value */
     FIELD_ATTRIBUTES, /* MOUNT_ATTR_* that a box may set or clear */
     FIELD_MODE, /* file mode */

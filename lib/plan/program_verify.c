@@ -19,10 +19,6 @@
 static const struct op_rule op_rules[] = {
     [OP_WRITE_MAPS] = { "write-maps", STAGE_MAPS, STAGE_MAPS, OPF_DENY_SETGROUPS, FIELD_TEXT,
             FIELD_TEXT, FIELD_NONE, FIELD_NONE },
-    [OP_SET_IDS] = { "set-ids", STAGE_MAPS, STAGE_MAPS, 0, FIELD_NONE, FIELD_NONE, FIELD_NUMBER,
-            FIELD_NUMBER },
-    [OP_ROOT_CLONE] = { "root-clone", MOUNTS, 0, FIELD_NONE, FIELD_NONE, FIELD_ATTRIBUTES,
-            FIELD_NONE },
     [OP_ROOT_TMPFS] = { "root-tmpfs", MOUNTS, 0, FIELD_NONE, FIELD_NONE, FIELD_MODE, FIELD_NUMBER },
     [OP_BIND] = { "bind", MOUNTS, OPF_RECURSIVE | OPF_FROM_BOX | OPF_OPTIONAL | OPF_MAY_VANISH,
             FIELD_PATH, FIELD_TARGET, FIELD_ATTRIBUTES, FIELD_ATTRIBUTES },
@@ -36,12 +32,10 @@ static const struct op_rule op_rules[] = {
     [OP_STAND_IN] = { "stand-in", MOUNTS, 0, FIELD_NONE, FIELD_TARGET, FIELD_NONE, FIELD_NONE },
     [OP_REMOUNT] = { "remount", MOUNTS, OPF_RECURSIVE | OPF_OPTIONAL, FIELD_NONE, FIELD_PATH,
             FIELD_ATTRIBUTES, FIELD_ATTRIBUTES },
-    [OP_UMOUNT] = { "umount", MOUNTS, OPF_OPTIONAL, FIELD_NONE, FIELD_TARGET, FIELD_NONE,
-            FIELD_NONE },
     [OP_FUSE] = { "fuse", MOUNTS, OPF_OPTIONAL, FIELD_NONE, FIELD_TARGET, FIELD_NONE, FIELD_NONE },
     [OP_DEVICE] = { "device", MOUNTS, OPF_OPTIONAL, FIELD_PATH, FIELD_TARGET, FIELD_NONE,
             FIELD_NONE },
-    [OP_PIVOT] = { "pivot", STAGE_PIVOT, STAGE_PIVOT, 0, FIELD_NONE, FIELD_ROOT_PATH, FIELD_NONE,
+    [OP_PIVOT] = { "pivot", STAGE_PIVOT, STAGE_PIVOT, 0, FIELD_NONE, FIELD_TARGET, FIELD_NONE,
             FIELD_NONE },
     [OP_WRITE] = { "write", STAGE_MOUNTS, STAGE_MOUNTS, OPF_OPTIONAL, FIELD_TEXT, FIELD_TARGET,
             FIELD_NONE, FIELD_NONE },
@@ -183,9 +177,6 @@ is_text_right(const struct reader *reader, enum field field, uint64_t value)
     if (field == FIELD_TEXT) {
         return true;
     }
-    if (field == FIELD_ROOT_PATH && value == 0) {
-        return true;
-    }
     return is_canonical(text) && (field == FIELD_PATH || text[1] != '\0');
 }
 
@@ -201,7 +192,6 @@ is_field_right(const struct reader *reader, enum field field, uint64_t value)
     case FIELD_TEXT:
     case FIELD_PATH:
     case FIELD_TARGET:
-    case FIELD_ROOT_PATH:
         return is_text_right(reader, field, value);
     case FIELD_NUMBER:
         return true;
@@ -223,7 +213,7 @@ is_field_right(const struct reader *reader, enum field field, uint64_t value)
 static const char *
 verify_order(struct reader *reader, const struct wire_op *op)
 {
-    const bool is_root = op->code == OP_ROOT_CLONE || op->code == OP_ROOT_TMPFS;
+    const bool is_root = op->code == OP_ROOT_TMPFS;
 
     if (reader->has_ready) {
         return "nothing may follow ready";

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x58424131u /* "1ABX" */
-#define WIRE_VERSION 3u
+#define WIRE_VERSION 4u
 #define WIRE_CONTROL_FD 3
 #define WIRE_PROGRAM_MAX (4u << 20)
 #define WIRE_OPS_MAX 65536u
@@ -64,12 +64,8 @@ enum wire_code {
      * starts init makes them ambient first: init needs them here. */
     OP_WRITE_MAPS = 1, /* a: string for uid_map, b: string for gid_map; flags: OPF_DENY_SETGROUPS.
                           Not in a program whose maps the host writes. */
-    OP_SET_IDS, /* x: uid, y: gid in the box: setresgid, setresuid; keeps capabilities */
     /* STAGE_MOUNTS: start */
-    OP_ROOT_CLONE, /* the host tree, recursively, made private; x: MOUNT_ATTR_* set on all of it
-                      (RDONLY, NODEV, NOSUID); becomes the new root */
-    OP_ROOT_TMPFS, /* an empty tmpfs becomes the new root (rung of default-denied reads before
-                      the mask is bound); made read-only by OP_REMOUNT at the end */
+    OP_ROOT_TMPFS, /* an empty tmpfs, in which the root of the box is built */
     OP_BIND, /* a: host path, b: box path (must exist); x: attrs set, y: attrs cleared;
                 flags: OPF_RECURSIVE, OPF_FROM_BOX (a is a box path), OPF_MAY_VANISH */
     OP_TMPFS, /* b: box path; x: mode; y: size in bytes, 0 is the kernel's default */
@@ -82,16 +78,15 @@ enum wire_code {
     OP_STAND_IN, /* b: box path below a tmpfs of the box: a socket that nobody listens at, where the
                     broker connects to the host's */
     OP_REMOUNT, /* b: box path; x: attrs set, y: cleared; flags: OPF_RECURSIVE */
-    OP_UMOUNT, /* b: box path; MNT_DETACH */
     OP_FUSE, /* b: box path: mounts the mask, sends WIRE_FUSE with /dev/fuse's descriptor */
     OP_DEVICE, /* a: host path of a device node, b: box path below a tmpfs: makes a file,
                   binds the node over it */
     OP_WRITE, /* a: string content, b: box path, a file of the fresh proc's sys, before a mount
                  makes that read-only; flags: OPF_OPTIONAL */
     /* STAGE_PIVOT */
-    OP_PIVOT, /* b: box path of the mount that becomes the root of the box, or 0: the new
-                 root itself.  What else stood in the new root is left behind with the
-                 old one, so a tmpfs root is also a place to build in, out of the box's sight */
+    OP_PIVOT, /* b: box path of the mount that becomes the root of the box.  What else stood in
+                 the tmpfs is left behind, so that is also a place to build in, out of the box's
+                 sight */
     /* STAGE_AFTER_PIVOT */
     OP_HOSTNAME, /* a: string */
     OP_SESSION, /* new session, new session keyring */

@@ -191,10 +191,12 @@ start(struct box *box, void *program, size_t size)
     start_as(box, program, size, NAMESPACES, getpid());
 }
 
+#define ROOT "/root" /* where the root of the box is built */
+
 static inline void
 minimal(struct program *program)
 {
-    const uint64_t attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    struct wire_op *op;
     char uid[64];
     char gid[64];
 
@@ -202,18 +204,21 @@ minimal(struct program *program)
     snprintf(gid, sizeof gid, "%u %u 1\n", getgid(), getgid());
     program_init(program);
     program_op(program, OP_WRITE_MAPS, "write:maps", uid, gid)->flags = OPF_DENY_SETGROUPS;
-    *program_op(program, OP_SET_IDS, "set:ids", NULL, NULL) =
-            (struct wire_op){ .code = OP_SET_IDS, .step = 1, .x = getuid(), .y = getgid() };
-    program_op(program, OP_ROOT_CLONE, "clone:/", NULL, NULL)->x = attributes;
-    program_op(program, OP_TMPFS, "mount:/tmp", NULL, "/tmp")->x = 01777;
-    program_op(program, OP_PROC, "mount:/proc", NULL, "/proc");
-    program_op(program, OP_TMPFS, "mount:/dev", NULL, "/dev")->x = 0755;
-    program_op(program, OP_MKDIR, "make:/dev/pts", NULL, "/dev/pts")->x = 0755;
-    program_op(program, OP_DEVPTS, "mount:/dev/pts", NULL, "/dev/pts");
-    program_op(program, OP_SYMLINK, "link:/dev/ptmx", "pts/ptmx", "/dev/ptmx");
-    program_op(program, OP_DEVICE, "bind:/dev/null", "/dev/null", "/dev/null");
-    program_op(program, OP_DEVICE, "bind:/dev/tty", "/dev/tty", "/dev/tty");
-    program_op_bytes(program, OP_FILE, "make:/tmp/file", "content\n", 8, "/tmp/file")->x = 0644;
+    program_op(program, OP_ROOT_TMPFS, "mount:stage", NULL, NULL)->x = 0755;
+    program_op(program, OP_MKDIR, "make:root", NULL, ROOT)->x = 0755;
+    op = program_op(program, OP_BIND, "bind:/", "/", ROOT);
+    op->x = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    op->flags = OPF_RECURSIVE;
+    program_op(program, OP_TMPFS, "mount:/tmp", NULL, ROOT "/tmp")->x = 01777;
+    program_op(program, OP_PROC, "mount:/proc", NULL, ROOT "/proc");
+    program_op(program, OP_TMPFS, "mount:/dev", NULL, ROOT "/dev")->x = 0755;
+    program_op(program, OP_MKDIR, "make:/dev/pts", NULL, ROOT "/dev/pts")->x = 0755;
+    program_op(program, OP_DEVPTS, "mount:/dev/pts", NULL, ROOT "/dev/pts");
+    program_op(program, OP_SYMLINK, "link:/dev/ptmx", "pts/ptmx", ROOT "/dev/ptmx");
+    program_op(program, OP_DEVICE, "bind:/dev/null", "/dev/null", ROOT "/dev/null");
+    program_op(program, OP_DEVICE, "bind:/dev/tty", "/dev/tty", ROOT "/dev/tty");
+    program_op_bytes(program, OP_FILE, "make:/tmp/file", "content\n", 8, ROOT "/tmp/file")->x =
+            0644;
 }
 
 /* Says ready and starts it. */
@@ -234,7 +239,7 @@ finish_raw(struct program *program, struct box *box)
 static inline void
 finish_with(struct program *program, struct box *box, void (*layers)(struct program *program))
 {
-    program_op(program, OP_PIVOT, "pivot:/", NULL, NULL);
+    program_op(program, OP_PIVOT, "pivot:/", NULL, ROOT);
     program_op(program, OP_HOSTNAME, "set:hostname", "box", NULL);
     program_op(program, OP_SESSION, "start:session", NULL, NULL);
     program_op(program, OP_LOOPBACK_UP, "up:lo", NULL, NULL);

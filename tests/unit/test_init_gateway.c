@@ -14,7 +14,7 @@ open_gateway(struct box *box)
     struct program program;
 
     minimal(&program);
-    program_op(&program, OP_PIVOT, "pivot:/", NULL, NULL);
+    program_op(&program, OP_PIVOT, "pivot:/", NULL, ROOT);
     program_op(&program, OP_HOSTNAME, "set:hostname", "box", NULL);
     program_op(&program, OP_SESSION, "start:session", NULL, NULL);
     program_op(&program, OP_LOOPBACK_UP, "up:lo", NULL, NULL);

@@ -151,8 +151,8 @@ START_TEST(the_served_file_system_is_announced_before_anything_looks_at_it)
     bool has_fuse = fuse >= 0;
 
     minimal(&program);
-    program_op(&program, OP_MKDIR, "make:/tmp/mask", NULL, "/tmp/mask")->x = 0755;
-    program_op(&program, OP_FUSE, "mount:/tmp/mask", NULL, "/tmp/mask")->flags = OPF_OPTIONAL;
+    program_op(&program, OP_MKDIR, "make:/tmp/mask", NULL, ROOT "/tmp/mask")->x = 0755;
+    program_op(&program, OP_FUSE, "mount:/tmp/mask", NULL, ROOT "/tmp/mask")->flags = OPF_OPTIONAL;
     finish(&program, &box);
     if (has_fuse) {
         close(fuse);
@@ -179,7 +179,7 @@ START_TEST(sockets_of_the_box_are_handed_out)
     int six;
 
     minimal(&program);
-    program_op(&program, OP_PIVOT, "pivot:/", NULL, NULL);
+    program_op(&program, OP_PIVOT, "pivot:/", NULL, ROOT);
     program_op(&program, OP_LOOPBACK_UP, "up:lo", NULL, NULL);
     op = program_op(&program, OP_SOCKET, "socket:dns", NULL, "127.0.0.53");
     op->a = SOCK_DGRAM;
@@ -264,7 +264,7 @@ START_TEST(the_box_ends_with_its_host_though_somebody_keeps_the_socket_open)
         }
     }
     minimal(&program);
-    program_op(&program, OP_PIVOT, "pivot:/", NULL, NULL);
+    program_op(&program, OP_PIVOT, "pivot:/", NULL, ROOT);
     build(&program, &bytes, &size);
     start_as(&box, bytes, size, NAMESPACES, host);
     expect(&box, WIRE_READY);

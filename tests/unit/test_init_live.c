@@ -220,7 +220,7 @@ START_TEST(a_step_that_fails_is_named_with_its_errno)
     const char *strings;
 
     minimal(&program);
-    program_op(&program, OP_BIND, "bind:/nowhere", "/nowhere", "/mnt");
+    program_op(&program, OP_BIND, "bind:/nowhere", "/nowhere", ROOT "/mnt");
     finish(&program, &box);
     strings = (char *)box.program + ((struct wire_program *)box.program)->strings;
     expect(&box, WIRE_FAILED);
@@ -236,7 +236,7 @@ START_TEST(nothing_is_made_on_a_file_system_of_the_host)
     struct box box;
 
     minimal(&program);
-    program_op(&program, OP_MKDIR, "make:/var/tmp/box", NULL, "/var/tmp/box")->x = 0755;
+    program_op(&program, OP_MKDIR, "make:/var/tmp/box", NULL, ROOT "/var/tmp/box")->x = 0755;
     finish(&program, &box);
     expect(&box, WIRE_FAILED);
     ck_assert_int_eq(box.message.value, EXDEV);

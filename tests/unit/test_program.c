@@ -51,11 +51,11 @@ build(const struct line *lines, void **ret_bytes, size_t *ret_size, struct fail 
 
 #define ROOT                                                                                       \
     {                                                                                              \
-        OP_ROOT_CLONE, NULL, NULL, 1, 0, 0, 0                                                      \
+        OP_ROOT_TMPFS, NULL, NULL, 0755, 0, 0, 0                                                   \
     }
 #define PIVOT                                                                                      \
     {                                                                                              \
-        OP_PIVOT, NULL, NULL, 0, 0, 0, 0                                                           \
+        OP_PIVOT, NULL, "/root", 0, 0, 0, 0                                                        \
     }
 #define DROP                                                                                       \
     {                                                                                              \
@@ -228,11 +228,11 @@ END_TEST
 
 START_TEST(a_program_is_printed_one_line_an_operation)
 {
-    static const char expected[] = "root-clone x=rdonly # \"do:it\"\n"
+    static const char expected[] = "root-tmpfs x=0755 y=0 # \"do:it\"\n"
                                    "bind a=\"/usr\" b=\"/usr\" x=rdonly y=nosuid "
                                    "flags=recursive,optional # \"do:it\"\n"
                                    "file a=\"a\\x0Ab\" b=\"/etc/hosts\" x=0644 # \"do:it\"\n"
-                                   "pivot b=\"\" # \"do:it\"\n"
+                                   "pivot b=\"/root\" # \"do:it\"\n"
                                    "rlimit a=4 x=0x100000 y=0xffffffffffffffff # \"do:it\"\n"
                                    "drop-capabilities x=1 # \"do:it\"\n"
                                    "ready # \"do:it\"\n"

@@ -117,11 +117,10 @@ int op_run(struct init *init, const struct wire_op *op);
 
 /* mount.c, make.c, setup.c, net.c, link.c: one function an operation. */
 typedef int op_fn(struct init *init, const struct wire_op *op);
-op_fn op_root_clone, op_root_tmpfs, op_bind, op_tmpfs, op_proc, op_devpts, op_remount, op_umount,
-        op_fuse, op_pivot;
+op_fn op_root_tmpfs, op_bind, op_tmpfs, op_proc, op_devpts, op_remount, op_fuse, op_pivot;
 op_fn op_mkdir, op_file, op_symlink, op_stand_in, op_device, op_write;
-op_fn op_write_maps, op_set_ids, op_hostname, op_session, op_rlimit, op_drop_capabilities,
-        op_landlock, op_landlock_path, op_landlock_self;
+op_fn op_write_maps, op_hostname, op_session, op_rlimit, op_drop_capabilities, op_landlock,
+        op_landlock_path, op_landlock_self;
 op_fn op_loopback_up, op_socket, op_watch, op_gateway;
 
 int init_keep_capabilities(uint64_t mask);

@@ -116,7 +116,7 @@ run_program(struct init *init)
     for (uint32_t i = 0; r >= 0 && i < init->header.n_ops; i++) {
         init->step = ops[i].step;
         /* The maps must be written before: /proc/self of a hidden process belongs to root. */
-        if (!is_hidden && ops[i].code > OP_SET_IDS) {
+        if (!is_hidden && ops[i].code > OP_WRITE_MAPS) {
             r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
             is_hidden = true;
         }

@@ -232,18 +232,6 @@ leave_propagation(struct init *init)
     return init->old_root < 0 ? init->old_root : set_attributes(init->old_root, AT_RECURSIVE, 0, 0);
 }
 
-int
-op_root_clone(struct init *init, const struct wire_op *op)
-{
-    int tree = leave_propagation(init);
-
-    if (tree < 0) {
-        return tree;
-    }
-    tree = clone_tree(init->old_root, AT_RECURSIVE, op->x, op->y);
-    return tree < 0 ? tree : cover_root(init, tree);
-}
-
 /* A clone of the host's "/" that is taken after the new root covered it would have the new root in
  * it, so the one that a program may want is taken before. */
 int
@@ -307,19 +295,6 @@ op_remount(struct init *init, const struct wire_op *op)
     return fd < 0 ? fd : close_and(fd, set_attributes(fd, recursive(op), op->x, op->y));
 }
 
-int
-op_umount(struct init *init, const struct wire_op *op)
-{
-    int fd = init_open_box(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
-    int r;
-
-    if (fd < 0) {
-        return fd;
-    }
-    r = close_and(fd, (int)SYS(fchdir, fd, 0, 0, 0, 0, 0));
-    return r < 0 ? r : (int)SYS(umount2, ".", SYS_MNT_DETACH, 0, 0, 0, 0);
-}
-
 static void
 forget_host(struct init *init)
 {
@@ -352,12 +327,11 @@ pivot_into(int root)
 int
 op_pivot(struct init *init, const struct wire_op *op)
 {
-    const char *path = init_text(init, op->b);
-    int root = init->root;
-    int r = pivot_into(root);
+    int root = -1;
+    int r = pivot_into(init->root);
 
-    if (r == 0 && path[0] != '\0') {
-        root = init_open_box(init, path, O_PATH | O_DIRECTORY);
+    if (r == 0) {
+        root = init_open_box(init, init_text(init, op->b), O_PATH | O_DIRECTORY);
         r = root < 0 ? root : pivot_into(root);
     }
     if (r == 0) {
@@ -366,10 +340,8 @@ op_pivot(struct init *init, const struct wire_op *op)
     if (r < 0) {
         return r; /* init ends */
     }
-    if (root != init->root) {
-        sys_close(init->root);
-        init->root = root;
-    }
+    sys_close(init->root);
+    init->root = root;
     forget_host(init);
     return 0;
 }

@@ -9,8 +9,6 @@ static int op_ready(struct init *init, const struct wire_op *op);
 
 static op_fn *const op_functions[] = {
     [OP_WRITE_MAPS] = op_write_maps,
-    [OP_SET_IDS] = op_set_ids,
-    [OP_ROOT_CLONE] = op_root_clone,
     [OP_ROOT_TMPFS] = op_root_tmpfs,
     [OP_BIND] = op_bind,
     [OP_TMPFS] = op_tmpfs,
@@ -21,7 +19,6 @@ static op_fn *const op_functions[] = {
     [OP_SYMLINK] = op_symlink,
     [OP_STAND_IN] = op_stand_in,
     [OP_REMOUNT] = op_remount,
-    [OP_UMOUNT] = op_umount,
     [OP_FUSE] = op_fuse,
     [OP_DEVICE] = op_device,
     [OP_PIVOT] = op_pivot,

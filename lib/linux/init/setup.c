@@ -43,26 +43,6 @@ init_keep_capabilities(uint64_t mask)
     return (int)SYS(capset, &sets.header, sets.data, 0, 0, 0, 0);
 }
 
-/* setgroups is refused where an unprivileged map denied it; then the groups are the host's own, and
- * mean nothing that they did not mean before. */
-int
-op_set_ids(struct init *init, const struct wire_op *op)
-{
-    int r = sys_prctl(PR_SET_KEEPCAPS, 1, 0);
-
-    if (r == 0) {
-        r = (int)SYS(setgroups, 0, 0, 0, 0, 0, 0);
-        r = r == -EPERM ? 0 : r;
-    }
-    if (r == 0) {
-        r = (int)SYS(setresgid, op->y, op->y, op->y, 0, 0, 0);
-    }
-    if (r == 0) {
-        r = (int)SYS(setresuid, op->x, op->x, op->x, 0, 0, 0);
-    }
-    return r < 0 ? r : init_keep_capabilities(UINT64_MAX);
-}
-
 int
 op_hostname(struct init *init, const struct wire_op *op)
 {
