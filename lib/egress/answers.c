@@ -81,8 +81,10 @@ add_form(struct collection *collection, const struct forms *forms, const struct 
     if (needle == NULL) {
         return false;
     }
-    *needle = (struct needle){ forms->vault->bytes + form->at, form->length,
-        (uint32_t)collection->answers->texts.count - 1 };
+    *needle = (struct needle){ .bytes = forms->vault->bytes + form->at,
+        .length = form->length,
+        .id = (uint32_t)collection->answers->texts.count - 1,
+        .is_base64 = form->kind != FORM_PLAIN };
     *text = form->kind == FORM_PLAIN   ? strdup(stand_in)
             : form->kind == FORM_BASIC ? basic_of(form->user, stand_in)
                                        : filler(form->length);

@@ -98,7 +98,7 @@ secret_in_query(const struct vault *secret)
     AUTO(vault_unrefp) struct vault *room = vault_new(PERCENT_ROOM(secret->length));
 
     return room == NULL ? NULL
-                        : vault_of(room->bytes, percent_encode(secret->bytes, secret->length, false,
+                        : vault_of(room->bytes, percent_encode(secret->bytes, secret->length,
                                                         (char *)room->bytes));
 }
 
@@ -114,7 +114,7 @@ secret_in_body(const struct vault *secret, enum body_kind kind)
         room = vault_new(JSON_ROOM(secret->length));
         return room == NULL ? NULL
                             : vault_of(room->bytes, json_escape(secret->bytes, secret->length,
-                                                            false, (char *)room->bytes));
+                                                            (char *)room->bytes));
     case BODY_PLAIN:
         break;
     }

@@ -3,8 +3,6 @@
  * a server makes of it otherwise cannot be known.  Pure. */
 #include "egress/forms.h"
 
-#include "base/str.h"
-
 #include <string.h>
 
 #define USERS_MAX 4u
@@ -14,11 +12,11 @@
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 size_t
-percent_encode(const void *data, size_t length, bool small_digits, char *to)
+percent_encode(const void *data, size_t length, char *to)
 {
     static const char unreserved[] =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    const char *digits = small_digits ? "0123456789abcdef" : "0123456789ABCDEF";
+    static const char digits[] = "0123456789ABCDEF";
     const unsigned char *bytes = data;
     size_t n = 0;
 
@@ -35,7 +33,7 @@ percent_encode(const void *data, size_t length, bool small_digits, char *to)
 }
 
 size_t
-json_escape(const void *data, size_t length, bool slashes, char *to)
+json_escape(const void *data, size_t length, char *to)
 {
     static const char digits[] = "0123456789abcdef";
     const unsigned char *bytes = data;
@@ -49,7 +47,7 @@ json_escape(const void *data, size_t length, bool slashes, char *to)
             n += 6;
             continue;
         }
-        if (bytes[i] == '"' || bytes[i] == '\\' || (slashes && bytes[i] == '/')) {
+        if (bytes[i] == '"' || bytes[i] == '\\') {
             to[n++] = '\\';
         }
         to[n++] = (char)bytes[i];
@@ -122,6 +120,25 @@ take(struct forms *forms, size_t length, enum form_kind kind, const char *user)
     forms->used += length;
 }
 
+/* Takes base64, and the same in the alphabet of URLs where that differs. */
+static void
+take_base64(struct forms *forms, size_t length, enum form_kind kind, const char *user)
+{
+    const char *from = room(forms);
+    char *to;
+    bool differs = false;
+
+    take(forms, length, kind, user);
+    to = room(forms);
+    for (size_t i = 0; i < length; i++) {
+        to[i] = (char)(from[i] == '+' ? '-' : from[i] == '/' ? '_' : from[i]);
+        differs |= to[i] != from[i];
+    }
+    if (differs) {
+        take(forms, length, kind, user);
+    }
+}
+
 /* What is always the same of the secret's base64, when `before` bytes modulo 3 stand before it. */
 static void
 take_fragment(struct forms *forms, const void *secret, size_t length, size_t before)
@@ -136,7 +153,7 @@ take_fragment(struct forms *forms, const void *secret, size_t length, size_t bef
     base64_encode(plain, before + length, to);
     if (whole >= skipped + FRAGMENT_MIN) {
         memmove(to, to + skipped, whole - skipped);
-        take(forms, whole - skipped, FORM_FRAGMENT, NULL);
+        take_base64(forms, whole - skipped, FORM_FRAGMENT, NULL);
     }
 }
 
@@ -144,32 +161,28 @@ static void
 take_basic(struct forms *forms, const char *user, const void *secret, size_t length)
 {
     char *to = room(forms);
-    size_t before = strlen(user);
+    size_t before = strlen(user), n;
     unsigned char *plain = (unsigned char *)to + BASE64_ROOM(before + 1 + length);
 
     memcpy(plain, user, before);
     plain[before] = ':';
     memcpy(plain + before + 1, secret, length);
-    take(forms, base64_encode(plain, before + 1 + length, to), FORM_BASIC, user);
+    n = base64_encode(plain, before + 1 + length, to);
+    take_base64(forms, n, FORM_BASIC, user);
 }
 
 bool
 forms_make(struct forms *ret_forms, const void *secret, size_t length, const char *const *users)
 {
     struct forms forms = { 0 };
-    size_t pair = BASE64_ROOM(USER_MAX + 1 + length) + USER_MAX + 1 + length;
+    size_t pair = 2 * BASE64_ROOM(USER_MAX + 1 + length) + USER_MAX + 1 + length;
 
-    forms.vault = vault_new(
-            length + 2 * PERCENT_ROOM(length) + 2 * JSON_ROOM(length) + (USERS_MAX + 3) * pair);
+    forms.vault = vault_new(length + (USERS_MAX + 3) * pair);
     if (forms.vault == NULL) {
         return false;
     }
     memcpy(room(&forms), secret, length);
     take(&forms, length, FORM_PLAIN, NULL);
-    take(&forms, percent_encode(secret, length, false, room(&forms)), FORM_PLAIN, NULL);
-    take(&forms, percent_encode(secret, length, true, room(&forms)), FORM_PLAIN, NULL);
-    take(&forms, json_escape(secret, length, false, room(&forms)), FORM_PLAIN, NULL);
-    take(&forms, json_escape(secret, length, true, room(&forms)), FORM_PLAIN, NULL);
     for (size_t i = 0; i < USERS_MAX && users[i] != NULL; i++) {
         if (strlen(users[i]) <= USER_MAX) {
             take_basic(&forms, users[i], secret, length);

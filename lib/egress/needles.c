@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns the search: a tree of all needles, walked from each byte with which one begins.  Needles are
- * random texts, so a walk ends soon; at worst it goes as far as the longest needle.  Immutable, any
+ * random texts, so a walk ends soon; at worst it goes as far as the longest needle.  Where a byte
+ * may be one of a needle and the beginning of a spelling, the walk goes both ways.  Immutable, any
  * thread. */
 #include "egress/needles.h"
+
+#include "egress/spelling.h"
 
 #include <string.h>
 
 #define NO_NODE 0u /* the root is nobody's child */
+#define ROOT 0u
 #define NO_ID UINT32_MAX
+#define BEGINS_NEEDLE 1u
+#define BEGINS_SPELLING 2u
+#define BREAK_MAX 2u /* characters of the end of a line */
+#define STATES 256u /* only a needle of some hundred backslashes in a row would need more */
 
 struct node {
     uint32_t first, next; /* child and sibling */
     uint32_t id; /* NO_ID: no needle ends here */
     uint8_t byte;
+    bool may_break; /* a line may end here */
 };
 
 /* The whole of it is the content of one vault. */
 struct needles {
     struct vault *vault; /* the one this is in */
     uint32_t roots[256]; /* by the first byte; NO_NODE: none begins so */
+    uint8_t begins[256]; /* what may begin with this byte: BEGINS_* */
     uint32_t n_nodes;
     size_t longest;
     struct node nodes[];
@@ -36,10 +46,29 @@ add_node(struct needles *needles, uint8_t byte)
 static uint32_t
 find_child(const struct needles *needles, uint32_t node, uint8_t byte)
 {
-    uint32_t child = needles->nodes[node].first;
+    uint32_t child;
 
+    if (node == ROOT) {
+        return needles->roots[byte];
+    }
+    child = needles->nodes[node].first;
     while (child != NO_NODE && needles->nodes[child].byte != byte) {
         child = needles->nodes[child].next;
+    }
+    return child;
+}
+
+static uint32_t
+add_child(struct needles *needles, uint32_t node, uint8_t byte)
+{
+    uint32_t child = add_node(needles, byte);
+
+    if (node == ROOT) {
+        needles->roots[byte] = child;
+        needles->begins[byte] |= BEGINS_NEEDLE;
+    } else {
+        needles->nodes[child].next = needles->nodes[node].first;
+        needles->nodes[node].first = child;
     }
     return child;
 }
@@ -48,25 +77,20 @@ static void
 add_needle(struct needles *needles, const struct needle *needle)
 {
     const uint8_t *bytes = needle->bytes;
-    uint32_t node = needles->roots[bytes[0]];
+    size_t longest = needle->length * SPELLING_MAX;
+    uint32_t node = ROOT;
 
-    if (node == NO_NODE) {
-        node = needles->roots[bytes[0]] = add_node(needles, bytes[0]);
-    }
-    for (size_t i = 1; i < needle->length; i++) {
+    for (size_t i = 0; i < needle->length; i++) {
         uint32_t child = find_child(needles, node, bytes[i]);
 
-        if (child == NO_NODE) {
-            child = add_node(needles, bytes[i]);
-            needles->nodes[child].next = needles->nodes[node].first;
-            needles->nodes[node].first = child;
-        }
-        node = child;
+        node = child == NO_NODE ? add_child(needles, node, bytes[i]) : child;
+        needles->nodes[node].may_break |= needle->is_base64 && i % 4 == 3;
     }
     if (needles->nodes[node].id == NO_ID) {
         needles->nodes[node].id = needle->id;
     }
-    needles->longest = needle->length > needles->longest ? needle->length : needles->longest;
+    longest += needle->is_base64 ? needle->length / 4 * BREAK_MAX * SPELLING_MAX : 0;
+    needles->longest = longest > needles->longest ? longest : needles->longest;
 }
 
 struct needles *
@@ -95,6 +119,9 @@ needles_new(const struct needle *list, size_t n)
     for (size_t i = 0; i < n; i++) {
         add_needle(needles, &list[i]);
     }
+    for (size_t byte = 0; n > 0 && byte < N_ELEMENTS(needles->begins); byte++) {
+        needles->begins[byte] |= spelling_begins((uint8_t)byte) ? BEGINS_SPELLING : 0;
+    }
     return needles;
 }
 
@@ -112,50 +139,158 @@ needles_longest(const struct needles *needles)
     return needles->longest;
 }
 
-/* The longest needle that begins at bytes[0], or 0; *ret_open: more bytes could make it longer. */
-static size_t
-walk(const struct needles *needles, const uint8_t *bytes, size_t length, uint32_t *ret_id,
-        bool *ret_open)
-{
-    uint32_t node = needles->roots[bytes[0]];
-    size_t found = 0, i = 0;
+/* ---- walking ---- */
 
-    while (node != NO_NODE) {
-        i++;
-        if (needles->nodes[node].id != NO_ID) {
-            found = i;
-            *ret_id = needles->nodes[node].id;
-        }
-        if (i == length) {
-            break;
-        }
-        node = find_child(needles, node, bytes[i]);
+/* So far bytes were read as the way to a node. */
+struct state {
+    size_t at;
+    uint32_t node;
+    unsigned breaks; /* characters of the end of a line since */
+};
+struct walk {
+    const struct needles *needles;
+    const uint8_t *bytes;
+    size_t length;
+    struct state states[STATES]; /* all differ */
+    size_t n_states;
+    size_t found; /* where the longest needle ends; 0: none yet */
+    uint32_t id; /* of that */
+    bool is_open; /* more bytes could make it longer */
+};
+
+static void
+add_state(struct walk *walk, size_t at, uint32_t node, unsigned breaks)
+{
+    if (node == NO_NODE) {
+        return;
     }
-    *ret_open = node != NO_NODE && needles->nodes[node].first != NO_NODE;
-    return found;
+    for (size_t i = 0; i < walk->n_states; i++) {
+        const struct state *known = &walk->states[i];
+
+        if (known->at == at && known->node == node && known->breaks == breaks) {
+            return;
+        }
+    }
+    if (walk->n_states < STATES) {
+        walk->states[walk->n_states++] = (struct state){ at, node, breaks };
+    }
+}
+
+/* That which has read least, so that those which come to the same place meet there. */
+static struct state
+take_state(struct walk *walk)
+{
+    size_t least = 0;
+    struct state state;
+
+    for (size_t i = 1; i < walk->n_states; i++) {
+        least = walk->states[i].at < walk->states[least].at ? i : least;
+    }
+    state = walk->states[least];
+    walk->states[least] = walk->states[--walk->n_states];
+    return state;
+}
+
+/* What was read as `length` bytes leads on, or is the end of a line. */
+static void
+follow(struct walk *walk, const struct state *from, const uint8_t *text, size_t n, size_t length)
+{
+    uint32_t node = from->node;
+    size_t i = 0;
+
+    if ((text[0] == '\n' || text[0] == '\r') && from->breaks < BREAK_MAX &&
+            walk->needles->nodes[node].may_break) {
+        add_state(walk, from->at + length, node, from->breaks + 1);
+    }
+    do {
+        node = find_child(walk->needles, node, text[i++]);
+    } while (i < n && node != NO_NODE);
+    add_state(walk, from->at + length, node, 0);
+}
+
+static void
+step(struct walk *walk, const struct state *from)
+{
+    const uint8_t *here = walk->bytes + from->at;
+    size_t left = walk->length - from->at;
+    struct spelling spelling;
+
+    if (left == 0) {
+        walk->is_open = true;
+        return;
+    }
+    follow(walk, from, here, 1, 1);
+    switch (spelling_read(here, left, &spelling)) {
+    case SPELLING_NONE:
+        break;
+    case SPELLING_CUT:
+        walk->is_open = true;
+        break;
+    case SPELLING_READ:
+        follow(walk, from, spelling.bytes, spelling.n, spelling.length);
+        break;
+    }
+}
+
+static void
+walk_from(struct walk *walk, size_t at)
+{
+    const struct state root = { .at = at, .node = ROOT };
+
+    walk->found = walk->n_states = 0;
+    walk->is_open = false;
+    step(walk, &root);
+    while (walk->n_states > 0) {
+        struct state state = take_state(walk);
+        const struct node *node = &walk->needles->nodes[state.node];
+
+        if (node->id != NO_ID && state.breaks == 0 && state.at > walk->found) {
+            walk->found = state.at;
+            walk->id = node->id;
+        }
+        if (node->first != NO_NODE) {
+            step(walk, &state);
+        }
+    }
+}
+
+/* Tells most walks that would end at once, without one. */
+static bool
+leads_nowhere(const struct needles *needles, const uint8_t *bytes, size_t length)
+{
+    uint32_t number = needles->roots[bytes[0]];
+    const struct node *node = &needles->nodes[number];
+    struct spelling spelling;
+
+    if (number == NO_NODE) {
+        enum spelling_result result = spelling_read(bytes, length, &spelling);
+
+        return result == SPELLING_NONE ||
+               (result == SPELLING_READ && needles->roots[spelling.bytes[0]] == NO_NODE);
+    }
+    return length > 1 && needles->begins[bytes[0]] == BEGINS_NEEDLE && node->id == NO_ID &&
+           !node->may_break && (needles->begins[bytes[1]] & BEGINS_SPELLING) == 0 &&
+           find_child(needles, number, bytes[1]) == NO_NODE;
 }
 
 bool
 needles_find(const struct needles *needles, const void *data, size_t length, bool is_last,
         struct finding *ret_finding)
 {
-    const uint8_t *bytes = data;
+    struct walk walk = { .needles = needles, .bytes = data, .length = length };
 
     for (size_t i = 0; i < length; i++) {
-        uint32_t id = NO_ID;
-        size_t found;
-        bool open;
-
-        if (needles->roots[bytes[i]] == NO_NODE) {
+        if (needles->begins[walk.bytes[i]] == 0 ||
+                leads_nowhere(needles, walk.bytes + i, length - i)) {
             continue;
         }
-        found = walk(needles, bytes + i, length - i, &id, &open);
-        if (open && !is_last) {
+        walk_from(&walk, i);
+        if (walk.is_open && !is_last) {
             *ret_finding = (struct finding){ .at = i };
             return false;
         }
-        if (found > 0) {
-            *ret_finding = (struct finding){ .at = i, .length = found, .id = id };
+        if (walk.found > 0) {
+            *ret_finding = (struct finding){ .at = i, .length = walk.found - i, .id = walk.id };
             return true;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside lib/egress only: many texts looked for at once, in bytes that come in pieces.  What is
- * found depends on the bytes alone, never on where they were cut.  Pure; bytes may be hostile. */
+ * Inside lib/egress only: many texts looked for at once, in bytes that come in pieces, each of
+ * their characters as it is or in another spelling (spelling.h).  What is found depends on the
+ * bytes alone, never on where they were cut.  Pure; bytes may be hostile. */
 #ifndef ABX_EGRESS_NEEDLES_H
 #define ABX_EGRESS_NEEDLES_H
 
@@ -13,6 +14,7 @@ struct needle {
     const void *bytes;
     size_t length; /* not 0 */
     uint32_t id;
+    bool is_base64; /* of groups of four, between which a line may end */
 };
 
 struct needles; /* immutable; kept in a vault, since needles may be secrets */
@@ -21,16 +23,17 @@ struct needles; /* immutable; kept in a vault, since needles may be secrets */
 struct needles *needles_new(const struct needle *list, size_t n);
 void needles_unref(struct needles *needles);
 DEFINE_CLEANUP(needles_unref, struct needles)
-size_t needles_longest(const struct needles *needles); /* 0: there are none */
+/* The bytes that one may take, in its longest spelling; 0: there are none. */
+size_t needles_longest(const struct needles *needles);
 
 struct finding {
     size_t at, length;
     uint32_t id;
 };
 
-/* The first needle in the bytes, of several that begin there the longest.  True: found.  False:
- * none begins before ret_finding->at; what stands from there on may be the beginning of one, unless
- * `is_last`. */
+/* The first needle in the bytes, of several that begin there the one that takes the most.  True:
+ * found.  False: none begins before ret_finding->at; what stands from there on may be the beginning
+ * of one, unless `is_last`. */
 bool needles_find(const struct needles *needles, const void *bytes, size_t length, bool is_last,
         struct finding *ret_finding);
 

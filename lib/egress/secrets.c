@@ -77,6 +77,12 @@ make_stand_ins(struct secrets *secrets, const struct policy_settings *settings)
     return true;
 }
 
+static struct needle
+needle_of(const char *text, size_t id)
+{
+    return (struct needle){ .bytes = text, .length = strlen(text), .id = (uint32_t)id };
+}
+
 /* What a program may send and should not, or not there. */
 static bool
 make_needles(struct secrets *secrets)
@@ -88,17 +94,15 @@ make_needles(struct secrets *secrets)
     for (size_t i = 0; list != NULL && i < secrets->n; i++) {
         const struct secret *secret = &secrets->list[i];
 
-        list[n++] =
-                (struct needle){ secret->stand_in, strlen(secret->stand_in), (uint32_t)(2 * i) };
+        list[n++] = needle_of(secret->stand_in, 2 * i);
         if (secret->key_id != NULL) {
-            list[n++] = (struct needle){ secret->key_id, strlen(secret->key_id),
-                (uint32_t)(2 * i + 1) };
+            list[n++] = needle_of(secret->key_id, 2 * i + 1);
         }
     }
     for (size_t i = 0; list != NULL && i < secrets->decoys.count; i++) {
         const char *token = vec_at(&secrets->decoys, struct decoy, i)->token;
 
-        list[n++] = (struct needle){ token, strlen(token), (uint32_t)(2 * secrets->n + i) };
+        list[n++] = needle_of(token, 2 * secrets->n + i);
     }
     needles = list == NULL ? NULL : needles_new(list, n);
     if (needles != NULL) {

@@ -181,7 +181,7 @@ add_encoded(struct str *out, const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         char encoded[3];
 
-        str_add_bytes(out, encoded, percent_encode(text + i, 1, false, encoded));
+        str_add_bytes(out, encoded, percent_encode(text + i, 1, encoded));
     }
 }
 

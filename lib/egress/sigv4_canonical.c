@@ -19,7 +19,7 @@ add_path(struct str *out, struct piece path, uint32_t form)
         if ((form & PATH_TWICE) != 0 && path.at[i] != '/') {
             char encoded[3];
 
-            str_add_bytes(out, encoded, percent_encode(path.at + i, 1, false, encoded));
+            str_add_bytes(out, encoded, percent_encode(path.at + i, 1, encoded));
         } else {
             str_add_bytes(out, path.at + i, 1);
         }
@@ -46,10 +46,10 @@ canonical_parameter(struct piece item)
     if (plain == NULL || encoded == NULL) {
         return NULL;
     }
-    n = percent_encode(plain, decode_piece(name, true, plain), false, encoded);
+    n = percent_encode(plain, decode_piece(name, true, plain), encoded);
     str_add_bytes(&out, encoded, n);
     str_add(&out, "=");
-    n = percent_encode(plain, decode_piece(item, true, plain), false, encoded);
+    n = percent_encode(plain, decode_piece(item, true, plain), encoded);
     str_add_bytes(&out, encoded, n);
     return str_steal(&out, NULL);
 }

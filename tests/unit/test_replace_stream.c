@@ -147,7 +147,7 @@ draw_body(bool is_answer)
             str_add(&body, needle + draw(strlen(needle)));
             break;
         case 4:
-            str_add(&body, is_answer ? "zzre%2Fal%2b12" : "other text, \r\n");
+            str_add(&body, is_answer ? "zzre%2Fal%2b13" : "other text, \r\n");
             break;
         default:
             for (size_t i = draw(40); i > 0; i--) {
