@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns the comparison of connections.  Names: each that a rule has, one below it that none has, and
- * one of each sort that is below none.  Addresses: the first of each block and the one after its
- * last, since nothing changes between.  Ports: likewise, for the rules that speak of a host.  Pure,
- * one thread. */
-#include "policy/compare_private.h"
+ * one of each sort that is below none.  Ports: the first at which each rule that speaks of a host
+ * counts, and the one after its last, since nothing changes between.  Pure, one thread. */
+#include "policy/compare_hosts.h"
 
 #include "base/mem.h"
 #include "policy/credentials.h"
@@ -14,31 +13,6 @@
 #include <string.h>
 
 #define NAME_ROOM (POLICY_HOST_SIZE + 16)
-
-struct host_rule {
-    unsigned side;
-    uint32_t layer, number;
-    const struct rule *rule;
-    uint32_t next; /* of the same name, NO_RULE: the end */
-};
-
-/* A name that some rule has, without its stars. */
-struct base {
-    uint32_t first; /* struct host_rule, NO_RULE: none */
-    bool has_below; /* what is below it may be decided otherwise than elsewhere */
-};
-
-struct host_pass {
-    struct comparison *comparison;
-    struct vec rules; /* struct host_rule */
-    struct intern names; /* numbers are indices of `bases` */
-    struct vec bases;
-    uint32_t any_public; /* the first rule for all public names */
-    struct vec blocks; /* uint32_t: rules for addresses, outer and lower ones first */
-    struct vec open; /* uint32_t: those that the address is in */
-    struct vec speakers, edges; /* of the host that is looked at */
-    unsigned fresh; /* a label "x%u" that no rule has */
-};
 
 /* ---- the rules ---- */
 
@@ -138,12 +112,6 @@ has_label(const struct host_pass *pass, const char *label)
     return false;
 }
 
-static const uint8_t *
-block_bytes(const struct host_rule *rule)
-{
-    return ((const struct host_pattern *)rule->rule->matcher)->bytes;
-}
-
 static int
 compare_blocks(const void *a, const void *b, void *data)
 {
@@ -190,8 +158,8 @@ fresh_label(const struct host_pass *pass, char out[16])
 
 /* ---- one host ---- */
 
-static bool
-add_speaker(struct host_pass *pass, uint32_t number, const struct host_pattern *host)
+bool
+host_pass_speaks(struct host_pass *pass, uint32_t number, const struct host_pattern *host)
 {
     const struct host_rule *rule = vec_at(&pass->rules, struct host_rule, number);
     int matched = host_pattern_match(rule->rule->matcher, host);
@@ -212,8 +180,8 @@ add_speaker(struct host_pass *pass, uint32_t number, const struct host_pattern *
     return true;
 }
 
-static bool
-add_named_speakers(struct host_pass *pass, const struct host_pattern *host)
+bool
+host_pass_name(struct host_pass *pass, const struct host_pattern *host)
 {
     bool ok = true;
 
@@ -224,19 +192,19 @@ add_named_speakers(struct host_pass *pass, const struct host_pattern *host)
                 number == INTERN_NONE ? NO_RULE : vec_at(&pass->bases, struct base, number)->first;
 
         for (; at != NO_RULE && ok; at = vec_at(&pass->rules, struct host_rule, at)->next) {
-            ok = add_speaker(pass, at, host);
+            ok = host_pass_speaks(pass, at, host);
         }
         suffix = dot == NULL ? NULL : dot + 1;
     }
     for (uint32_t at = pass->any_public; at != NO_RULE && ok;
             at = vec_at(&pass->rules, struct host_rule, at)->next) {
-        ok = add_speaker(pass, at, host);
+        ok = host_pass_speaks(pass, at, host);
     }
     return ok;
 }
 
-static bool
-find_edges(struct host_pass *pass)
+bool
+host_pass_edges(struct host_pass *pass)
 {
     static const uint32_t defaults[] = { 80, 81, 443, 444 };
     bool ok = numbers_add(&pass->edges, 1);
@@ -331,9 +299,8 @@ layer_connect(const struct comparison *comparison, unsigned side, size_t number,
     return true;
 }
 
-/* `by_name`: the host is an address that an allowed name has, see decide_address. */
-static abx_verdict
-side_connect(const struct host_pass *pass, unsigned side, const struct host_pattern *host,
+abx_verdict
+host_pass_connect(const struct host_pass *pass, unsigned side, const struct host_pattern *host,
         uint32_t port, bool by_name)
 {
     struct tally tally = { .verdict = ABX_VERDICT_DENY };
@@ -368,7 +335,7 @@ compare_port(struct host_pass *pass, const char *target, const struct host_patte
     abx_verdict verdicts[SIDES];
 
     for (unsigned side = 0; side < SIDES; side++) {
-        verdicts[side] = side_connect(pass, side, host, port, false);
+        verdicts[side] = host_pass_connect(pass, side, host, port, false);
     }
     return verdicts[BEFORE] == verdicts[AFTER]
                    ? ABX_OK
@@ -391,12 +358,12 @@ speaks_the_same(
     return true;
 }
 
-static abx_status
-compare_ports(struct host_pass *pass, const char *target, const struct host_pattern *host,
+abx_status
+host_pass_ports(struct host_pass *pass, const char *target, const struct host_pattern *host,
         struct fail *fail)
 {
     uint32_t requests_at = 0;
-    abx_status r = find_edges(pass) ? ABX_OK : fail_nomem(fail);
+    abx_status r = host_pass_edges(pass) ? ABX_OK : fail_nomem(fail);
 
     for (size_t i = 0; i < pass->edges.count && r == ABX_OK; i++) {
         uint32_t port = *vec_at(&pass->edges, uint32_t, i);
@@ -414,8 +381,8 @@ compare_ports(struct host_pass *pass, const char *target, const struct host_patt
     return r;
 }
 
-static void
-next_host(struct host_pass *pass)
+void
+host_pass_next(struct host_pass *pass)
 {
     pass->speakers.count = 0;
     pass->edges.count = 0;
@@ -423,9 +390,9 @@ next_host(struct host_pass *pass)
 
 /* ---- names ---- */
 
-/* The i-th name to look at; false: it is none.  *ret_end: there are no more. */
-static bool
-example_name(const struct host_pass *pass, size_t i, struct host_pattern *ret_host, bool *ret_end)
+bool
+host_pass_example(
+        const struct host_pass *pass, size_t i, struct host_pattern *ret_host, bool *ret_end)
 {
     char label[16], name[NAME_ROOM];
     struct fail fail;
@@ -456,235 +423,13 @@ compare_named(struct host_pass *pass, struct fail *fail)
     abx_status r = ABX_OK;
 
     for (size_t i = 0; !is_end && r == ABX_OK; i++) {
-        if (!example_name(pass, i, &host, &is_end)) {
+        if (!host_pass_example(pass, i, &host, &is_end)) {
             continue;
         }
-        next_host(pass);
-        r = add_named_speakers(pass, &host) ? compare_ports(pass, host.name, &host, fail)
-                                            : fail_nomem(fail);
+        host_pass_next(pass);
+        r = host_pass_name(pass, &host) ? host_pass_ports(pass, host.name, &host, fail)
+                                        : fail_nomem(fail);
     }
-    return r;
-}
-
-/* ---- addresses ---- */
-
-struct address {
-    uint8_t bytes[16];
-};
-
-static bool
-add_address(struct vec *addresses, const uint8_t bytes[16])
-{
-    struct address *slot = vec_add(addresses);
-
-    if (slot != NULL) {
-        memcpy(slot->bytes, bytes, 16);
-    }
-    return slot != NULL;
-}
-
-/* The last address of a block. */
-static void
-block_last(const struct host_pattern *block, uint8_t out[16])
-{
-    memcpy(out, block->bytes, 16);
-    for (uint32_t bit = block->prefix; bit < 128; bit++) {
-        out[bit / 8] |= (uint8_t)(0x80u >> bit % 8);
-    }
-}
-
-static bool
-add_block_edges(struct vec *addresses, const struct host_pattern *block)
-{
-    uint8_t after[16];
-    int i = 15;
-
-    block_last(block, after);
-    while (i >= 0 && ++after[i] == 0) {
-        i--;
-    }
-    return add_address(addresses, block->bytes) && (i < 0 || add_address(addresses, after));
-}
-
-static int
-compare_addresses(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct address));
-}
-
-/* Keeps `open` what the address is in: blocks are nested, so it is a stack. */
-static bool
-open_blocks(struct host_pass *pass, size_t *next, const struct host_pattern *host)
-{
-    while (*next < pass->blocks.count) {
-        uint32_t number = *vec_at(&pass->blocks, uint32_t, *next);
-
-        if (memcmp(block_bytes(vec_at(&pass->rules, struct host_rule, number)), host->bytes, 16) >
-                0) {
-            break;
-        }
-        while (pass->open.count > 0 &&
-                host_pattern_match(vec_at(&pass->rules, struct host_rule,
-                                           *vec_at(&pass->open, uint32_t, pass->open.count - 1))
-                                           ->rule->matcher,
-                        vec_at(&pass->rules, struct host_rule, number)->rule->matcher) < 0) {
-            pass->open.count--;
-        }
-        if (!numbers_add(&pass->open, number)) {
-            return false;
-        }
-        (*next)++;
-    }
-    while (pass->open.count > 0 &&
-            host_pattern_match(vec_at(&pass->rules, struct host_rule,
-                                       *vec_at(&pass->open, uint32_t, pass->open.count - 1))
-                                       ->rule->matcher,
-                    host) < 0) {
-        pass->open.count--;
-    }
-    return true;
-}
-
-/* What an address comes to at a range of ports, for a name that led to it. */
-struct resolved {
-    const char *address;
-    uint32_t first, last;
-    abx_verdict by_address[SIDES];
-};
-
-/* Whether it makes a name, whose speakers are there, differ as it does itself at some port of the
- * range.  What the name's own verdicts make of it the other way is said of the name. */
-static bool
-differs_for(struct host_pass *pass, const struct resolved *resolved,
-        const struct host_pattern *name, uint32_t *ret_port, abx_verdict verdicts[SIDES])
-{
-    for (size_t i = 0; i <= pass->edges.count; i++) {
-        uint32_t port = i == 0 ? resolved->first : *vec_at(&pass->edges, uint32_t, i - 1);
-
-        if (port < resolved->first || port > resolved->last) {
-            continue;
-        }
-        for (unsigned side = 0; side < SIDES; side++) {
-            verdicts[side] = side_connect(pass, side, name, port, false);
-            if (verdict_is_stricter(resolved->by_address[side], verdicts[side])) {
-                verdicts[side] = resolved->by_address[side];
-            }
-        }
-        if (verdicts[BEFORE] != verdicts[AFTER] &&
-                verdict_is_stricter(verdicts[BEFORE], verdicts[AFTER]) ==
-                        verdict_is_stricter(
-                                resolved->by_address[BEFORE], resolved->by_address[AFTER])) {
-            *ret_port = port;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Some name and port for which the address makes a difference, if there are. */
-static abx_status
-compare_resolved(struct host_pass *pass, const struct resolved *resolved, struct fail *fail)
-{
-    abx_request request = {
-        .size = sizeof request, .kind = ABX_REQUEST_CONNECT, .target = resolved->address
-    };
-    struct vec speakers = pass->speakers, edges = pass->edges;
-    struct host_pattern name;
-    bool is_end = false, found = false;
-    abx_verdict verdicts[SIDES];
-    abx_status r = ABX_OK;
-
-    pass->speakers = VEC(struct speaker);
-    pass->edges = VEC(uint32_t);
-    for (size_t i = 0; !is_end && !found && r == ABX_OK; i++) {
-        if (!example_name(pass, i, &name, &is_end)) {
-            continue;
-        }
-        next_host(pass);
-        r = add_named_speakers(pass, &name) && find_edges(pass) ? ABX_OK : fail_nomem(fail);
-        found = r == ABX_OK && differs_for(pass, resolved, &name, &request.port, verdicts);
-    }
-    vec_done(&pass->speakers);
-    vec_done(&pass->edges);
-    pass->speakers = speakers;
-    pass->edges = edges;
-    return found ? comparison_ask(pass->comparison, &request, name.name, verdicts, fail) : r;
-}
-
-static abx_status
-compare_address(struct host_pass *pass, const struct host_pattern *host, struct fail *fail)
-{
-    AUTO(freep) char *text = host_address_text(host->bytes);
-    struct host_pattern parsed;
-    abx_status r = ABX_OK;
-
-    if (text == NULL) {
-        return fail_nomem(fail);
-    }
-    if (host_parse(text, &parsed, fail) < 0 || memcmp(parsed.bytes, host->bytes, 16) != 0) {
-        return ABX_OK; /* no request has this address: it is another spelling of IPv4 */
-    }
-    next_host(pass);
-    for (size_t i = 0; i < pass->open.count && r == ABX_OK; i++) {
-        r = add_speaker(pass, *vec_at(&pass->open, uint32_t, i), host) ? ABX_OK : fail_nomem(fail);
-    }
-    r = r == ABX_OK ? compare_ports(pass, text, host, fail) : r;
-    for (size_t i = 0; i < pass->edges.count && r == ABX_OK; i++) {
-        struct resolved resolved = {
-            .address = text, .first = *vec_at(&pass->edges, uint32_t, i), .last = 65535
-        };
-
-        if (resolved.first > 65535) {
-            break;
-        }
-        if (i + 1 < pass->edges.count) {
-            resolved.last = *vec_at(&pass->edges, uint32_t, i + 1) - 1;
-        }
-        for (unsigned side = 0; side < SIDES; side++) {
-            resolved.by_address[side] = side_connect(pass, side, host, resolved.first, true);
-        }
-        if (resolved.by_address[BEFORE] != resolved.by_address[AFTER]) {
-            r = compare_resolved(pass, &resolved, fail);
-        }
-    }
-    return r;
-}
-
-static abx_status
-compare_addressed(struct host_pass *pass, struct fail *fail)
-{
-    static const uint8_t lowest[16] = { 0 };
-    struct vec addresses = VEC(struct address);
-    struct host_pattern host = { .form = HOST_ADDRESS, .prefix = 128 };
-    bool ok = add_address(&addresses, lowest);
-    size_t next = 0;
-    abx_status r = ABX_OK;
-
-    for (size_t i = 0; host_special_block(i, &host) && ok; i++) {
-        ok = add_block_edges(&addresses, &host);
-    }
-    for (size_t i = 0; i < pass->blocks.count && ok; i++) {
-        uint32_t number = *vec_at(&pass->blocks, uint32_t, i);
-
-        ok = add_block_edges(
-                &addresses, vec_at(&pass->rules, struct host_rule, number)->rule->matcher);
-    }
-    if (!ok) {
-        vec_done(&addresses);
-        return fail_nomem(fail);
-    }
-    qsort(addresses.data, addresses.count, sizeof(struct address), compare_addresses);
-    host.prefix = 128;
-    for (size_t i = 0; i < addresses.count && r == ABX_OK; i++) {
-        const struct address *address = vec_at(&addresses, struct address, i);
-
-        if (i > 0 && compare_addresses(address, address - 1) == 0) {
-            continue;
-        }
-        memcpy(host.bytes, address->bytes, 16);
-        r = open_blocks(pass, &next, &host) ? compare_address(pass, &host, fail) : fail_nomem(fail);
-    }
-    vec_done(&addresses);
     return r;
 }
 

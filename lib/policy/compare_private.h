@@ -52,8 +52,8 @@ abx_status comparison_ask(struct comparison *comparison, const abx_request *requ
 void numbers_sort(struct vec *numbers);
 bool numbers_add(struct vec *numbers, uint32_t number);
 
-/* compare_paths.c: files and sockets; compare_hosts.c: names, addresses and, through
- * compare_http.c, requests. */
+/* compare_paths.c: files and sockets; compare_hosts.c: names and, through compare_addresses.c and
+ * compare_http.c, addresses and requests. */
 abx_status compare_paths(struct comparison *comparison, struct fail *fail);
 abx_status compare_hosts(struct comparison *comparison, struct fail *fail);
 

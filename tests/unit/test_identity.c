@@ -31,8 +31,7 @@ open_box(abx_box **ret_box, abx_error **reterr)
     abx_policy *policy = NULL;
     abx_status r;
 
-    ck_assert_int_eq(
-            abx_policy_from_json(policy_json, strlen(policy_json), &policy, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_from_json(policy_json, strlen(policy_json), &policy, NULL), ABX_OK);
     r = abx_box_open(context, policy, identity, ret_box, reterr);
     abx_policy_unref(policy);
     return r;
@@ -120,10 +119,9 @@ START_TEST(all_three_names_are_on_every_event_of_the_box)
 {
     static const uint32_t types[] = { ABX_EVENT_STARTED, ABX_EVENT_DENIAL, ABX_EVENT_APPROVAL,
         ABX_EVENT_NOTICE, ABX_EVENT_EXITED };
-    abx_request pattern = { .size = sizeof pattern,
-        .kind = ABX_REQUEST_PATH,
-        .access = ABX_ACCESS_WRITE,
-        .target = "/x" };
+    abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_PATH, .access = ABX_ACCESS_WRITE, .target = "/x"
+    };
     uint64_t ticket, grant;
 
     fake_try(abx_process_get_id(process), ABX_ACCESS_READ, "/secret", NULL);
@@ -190,10 +188,9 @@ END_TEST
 
 START_TEST(nothing_is_asked_or_granted_after_it)
 {
-    abx_request pattern = { .size = sizeof pattern,
-        .kind = ABX_REQUEST_PATH,
-        .access = ABX_ACCESS_WRITE,
-        .target = "/x" };
+    abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_PATH, .access = ABX_ACCESS_WRITE, .target = "/x"
+    };
     uint64_t grant, ticket;
 
     ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, "pat", &grant, NULL), ABX_OK);
