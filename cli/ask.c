@@ -303,6 +303,12 @@ asker_take(struct asker *asker, abx_event *event)
                 "nobody was asked, since agentbox was started without --ask tty or --ask PROGRAM");
         return;
     }
+    if (abx_event_get_int(event, ABX_FIELD_APPROVERS) > 1 ||
+            abx_event_get_int(event, ABX_FIELD_STEP_UP) != 0) {
+        answer(asker, event, ABX_VERDICT_DENY, 0,
+                "the policy wants two approvers or evidence, and agentbox asks one and has none");
+        return;
+    }
     if (asker->n_questions == QUESTIONS_MAX) {
         answer(asker, event, ABX_VERDICT_DENY, 0, "too many questions are open");
         return;

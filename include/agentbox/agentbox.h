@@ -173,7 +173,7 @@ enum abx_relation_values {
 /* What `after` allows and `before` does not, and the reverse: the outcome is an ABX_RELATION_*.  It
  * is exact for every request that abx_policy_evaluate takes, and for settings; that something is
  * asked about counts as more than denied and less than allowed.  Rows: "change" ("wider" or
- * "narrower" seen from `before`, "changed" for a setting that is neither, "idle" for a rule of
+ * "narrower" seen from `before`, "changed" for what is neither, "idle" for a rule of
  * `after` that decides nothing since others always do), "request", "example" (one that the two
  * decide so), "before" and "after" (verdicts or values), "rule_before" and "rule_after" (source#id).
  * Of what the same rules decide alike one example is shown; no difference of a kind of request and
@@ -332,7 +332,7 @@ enum abx_event_values {
     ABX_EVENT_EXITED = 5,
     ABX_EVENT_DROPPED = 6,
     ABX_EVENT_LOG = 7,
-    ABX_EVENT_NOTICE = 8 /* allowed, and worth knowing: a port opened, a grant given or taken back, a set-uid program */
+    ABX_EVENT_NOTICE = 8 /* allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program */
 };
 enum abx_retry_values { /* how a grant takes effect */
     ABX_RETRY_NONE = 0,  /* no grant can help */
@@ -382,7 +382,11 @@ enum abx_field_values {
     ABX_FIELD_EXIT_CODE = 29,
     ABX_FIELD_PRINCIPAL = 30,   /* of the box's identity, on each of its events */
     ABX_FIELD_AGENT_SESSION = 31,
-    ABX_FIELD_DELEGATION = 32
+    ABX_FIELD_DELEGATION = 32,
+    ABX_FIELD_APPROVERS = 33,   /* on an approval: how many different ones must say yes */
+    ABX_FIELD_STEP_UP = 34,     /* on an approval: 1, a yes needs evidence */
+    ABX_FIELD_APPROVER = 35,    /* who answered: a name, or two with a comma between them */
+    ABX_FIELD_EVIDENCE = 36     /* SHA-256 of the evidence, hex; two with a comma */
 };
 
 /* Readable while events are queued: a pipe end on Unix, an event HANDLE on Windows.  Each call makes a
@@ -416,11 +420,14 @@ typedef struct abx_answer {
     uint32_t scope; /* ABX_SCOPE_* */
     uint32_t reserved;
     int64_t expires_ms;
-    const char *approver; /* who said so */
-    const char *evidence; /* step-up proof for the audit log; not in this version: NULL */
+    const char *approver; /* who said so: UTF-8, at most 256 bytes, no control characters */
+    const char *evidence; /* step-up proof that the host has checked; only its digest is kept */
     const char *message;  /* reaches the model with a refusal */
 } abx_answer;
-/* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE.  Where a
+/* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE.  One no
+ * is enough.  ABX_NONE: this yes counts, and another approver must say it too (the event's
+ * ABX_FIELD_APPROVERS); then the narrower of both scopes holds.  ABX_ERR_DENIED: it does not count,
+ * and the question stays open: no approver, the same one again, or no evidence where it is needed.  Where a
  * secret is wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and
  * abx_context_supply the other. */
 ABX_API abx_status abx_context_answer(

@@ -3,7 +3,35 @@
 
 #include "api/door.h"
 
+#include "base/str.h"
+
+#include <string.h>
+
 #define ANSWER_V1 48u
+#define APPROVER_MAX 256u
+#define EVIDENCE_MAX (64u << 10)
+
+/* A name that can be shown beside others: UTF-8 on one line. */
+static bool
+is_plain_name(const char *name)
+{
+    size_t left = strlen(name);
+
+    if (left > APPROVER_MAX) {
+        return false;
+    }
+    while (left > 0) {
+        const unsigned char *at = (const unsigned char *)name;
+        size_t length = utf8_sequence(at, left);
+
+        if (length == 0 || at[0] < ' ' || at[0] == 0x7f) {
+            return false;
+        }
+        name += length;
+        left -= length;
+    }
+    return true;
+}
 
 static abx_status
 check(const abx_answer *answer, struct fail *fail)
@@ -17,9 +45,14 @@ check(const abx_answer *answer, struct fail *fail)
         return fail_set(fail, ABX_ERR_INVALID, 0, "answer:expires",
                 "expires_ms belongs to ABX_SCOPE_UNTIL, and to no other scope");
     }
-    if (answer->evidence != NULL) {
-        return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "answer:evidence",
-                "this version has no audit log to keep evidence in");
+    if (answer->approver != NULL && !is_plain_name(answer->approver)) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "answer:approver",
+                "the approver's name is no UTF-8 on one line, or longer than %u bytes",
+                APPROVER_MAX);
+    }
+    if (answer->evidence != NULL && strlen(answer->evidence) > EVIDENCE_MAX) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "answer:evidence",
+                "the evidence is longer than %u bytes", EVIDENCE_MAX);
     }
     return ABX_OK;
 }
@@ -28,10 +61,11 @@ abx_status
 abx_context_answer(
         abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr)
 {
-    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_STATE | MAY_NOMEM | MAY_UNSUPPORTED;
+    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_STATE | MAY_NOMEM | MAY_DENIED;
     AUTO(box_unrefp) abx_box *box = NULL;
     struct fail fail = { 0 };
     abx_answer mine;
+    abx_status r;
 
     if (context == NULL || answer == NULL) {
         fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument");
@@ -45,8 +79,6 @@ abx_context_answer(
         fail_set(&fail, ABX_ERR_STATE, 0, "answer:ticket", "no open question has this ticket");
         return door_out(&fail, may, reterr);
     }
-    if (approvals_answer(box, ticket, &mine, &fail) < 0) {
-        return door_out(&fail, may, reterr);
-    }
-    return ABX_OK;
+    r = approvals_answer(box, ticket, &mine, &fail);
+    return r < 0 ? door_out(&fail, may, reterr) : r;
 }

@@ -59,6 +59,7 @@ struct entry_texts {
     bool literal;
     struct http_rule *http; /* of a host: the requests it is about; borrowed */
     uint32_t n_http;
+    struct consent consent; /* of an action */
 };
 
 abx_policy_builder *builder_new(struct fail *fail); /* without a profile */

@@ -43,6 +43,7 @@ add_rule(abx_policy_builder *builder, struct rule *rule, const struct entry_text
     rule->origin = texts->origin;
     rule->http = texts->http;
     rule->n_http = texts->n_http;
+    rule->consent = texts->consent;
     if (is_replaced(layer, rule)) {
         return ABX_OK;
     }

@@ -195,6 +195,7 @@ combine_layer(abx_policy *policy, const struct layer *layer, struct policy_setti
     }
     all->approval_timeout_ms = least_set(all->approval_timeout_ms, outer->approval_timeout_ms);
     all->approvals_per_minute = least_set(all->approvals_per_minute, outer->approvals_per_minute);
+    all->consent = consent_join(all->consent, outer->consent);
     all->silent_reads |= outer->silent_reads;
     all->restricts_exec |= outer->restricts_exec;
     all->exec_rules |= outer->exec_rules;

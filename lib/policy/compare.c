@@ -156,18 +156,63 @@ struct finding_key {
     uint64_t kind;
     const char *ids[SIDES], *sources[SIDES];
     uint64_t verdicts[SIDES];
+    struct consent consents[SIDES];
 };
+
+/* Which of both is asked for more.  Where neither has all that the other wants, both are. */
+static bool
+needs_more(const struct consent *a, const struct consent *b)
+{
+    return a->approvers > b->approvers || (a->step_up && !b->step_up);
+}
+
+static enum finding_change
+change_of(const struct ruling rulings[SIDES])
+{
+    if (rulings[BEFORE].verdict != rulings[AFTER].verdict) {
+        return verdict_is_stricter(rulings[BEFORE].verdict, rulings[AFTER].verdict)
+                       ? FINDING_WIDER
+                       : FINDING_NARROWER;
+    }
+    if (!needs_more(&rulings[BEFORE].consent, &rulings[AFTER].consent)) {
+        return FINDING_NARROWER;
+    }
+    return needs_more(&rulings[AFTER].consent, &rulings[BEFORE].consent) ? FINDING_CHANGED
+                                                                         : FINDING_WIDER;
+}
+
+/* "ask", or what it takes besides: "ask 2 approvers with evidence". */
+static const char *
+verdict_text(const struct ruling *ruling, char *buffer, size_t room)
+{
+    if (ruling->verdict != ABX_VERDICT_ASK ||
+            (ruling->consent.approvers <= 1 && !ruling->consent.step_up)) {
+        return verdict_words[ruling->verdict];
+    }
+    snprintf(buffer, room, "%s%s%s", verdict_words[ruling->verdict],
+            ruling->consent.approvers > 1 ? " 2 approvers" : "",
+            ruling->consent.step_up ? " with evidence" : "");
+    return buffer;
+}
+
+static bool
+is_alike(const struct ruling *a, const struct ruling *b)
+{
+    return a->verdict == b->verdict &&
+           (a->verdict != ABX_VERDICT_ASK || (!needs_more(&a->consent, &b->consent) &&
+                                                     !needs_more(&b->consent, &a->consent)));
+}
 
 static abx_status
 add_ruled(struct comparison *comparison, const abx_request *request, const char *name,
         const struct ruling rulings[SIDES], struct fail *fail)
 {
-    bool wider = verdict_is_stricter(rulings[BEFORE].verdict, rulings[AFTER].verdict);
+    char texts[SIDES][48];
     AUTO(freep) char *example = request_text(request, name);
     AUTO(str_done) struct str before = { 0 };
     AUTO(str_done) struct str after = { 0 };
-    const char *verdicts[SIDES] = { verdict_words[rulings[BEFORE].verdict],
-        verdict_words[rulings[AFTER].verdict] };
+    const char *verdicts[SIDES] = { verdict_text(&rulings[BEFORE], texts[BEFORE], 48),
+        verdict_text(&rulings[AFTER], texts[AFTER], 48) };
     const char *rules[SIDES];
 
     str_printf(&before, "%s#%s", rulings[BEFORE].source, rulings[BEFORE].id);
@@ -177,8 +222,8 @@ add_ruled(struct comparison *comparison, const abx_request *request, const char 
     }
     rules[BEFORE] = before.data;
     rules[AFTER] = after.data;
-    return comparison_add(comparison, wider ? FINDING_WIDER : FINDING_NARROWER,
-            request_word(request), example, verdicts, rules, fail);
+    return comparison_add(
+            comparison, change_of(rulings), request_word(request), example, verdicts, rules, fail);
 }
 
 abx_status
@@ -195,12 +240,14 @@ comparison_ask(struct comparison *comparison, const abx_request *request, const 
         key.ids[side] = rulings[side].id;
         key.sources[side] = rulings[side].source;
         key.verdicts[side] = rulings[side].verdict;
+        key.consents[side].approvers = rulings[side].consent.approvers;
+        key.consents[side].step_up = rulings[side].consent.step_up;
         if (expected != NULL && (abx_verdict)rulings[side].verdict != expected[side]) {
             return fail_set(fail, ABX_ERR_INTERNAL, 0, "compare:example",
                     "'%.300s' is not decided as expected", request->target);
         }
     }
-    if (rulings[BEFORE].verdict == rulings[AFTER].verdict) {
+    if (is_alike(&rulings[BEFORE], &rulings[AFTER])) {
         return ABX_OK;
     }
     number = intern_put(&comparison->seen, &key, sizeof key);

@@ -78,6 +78,9 @@ compare_numbers(struct comparison *comparison, const struct policy_settings *bef
     } rows[] = {
         { "approvals.timeout_ms", before->approval_timeout_ms, after->approval_timeout_ms, false },
         { "approvals.per_minute", before->approvals_per_minute, after->approvals_per_minute, true },
+        { "approvals of one", before->consent.approvers <= 1, after->consent.approvers <= 1,
+                false },
+        { "approvals without evidence", !before->consent.step_up, !after->consent.step_up, false },
         { "feedback.reads silent", before->silent_reads, after->silent_reads, false },
         { "weaken host-network", before->weaken_host_network, after->weaken_host_network, false },
         { "weaken nested-namespaces", before->weaken_nested_namespaces,

@@ -393,6 +393,10 @@ advice_lines(struct page *page, const abx_policy *policy)
                 "command "
                 "need not be run again\n",
                 (unsigned long long)(policy->settings.approval_timeout_ms / 1000));
+        if (policy->settings.consent.approvers > 1) {
+            line_start(page, "Who agrees");
+            str_add(&page->out, "two different people for each\n");
+        }
     }
 }
 

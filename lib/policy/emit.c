@@ -240,6 +240,19 @@ emit_limits(struct str *out, const struct policy_settings *settings)
     str_add(out, "}");
 }
 
+void
+emit_consent(struct str *out, struct consent consent)
+{
+    if (consent.approvers > 1) {
+        emit_key(out, "approvers");
+        str_printf(out, "%u", consent.approvers);
+    }
+    if (consent.step_up) {
+        emit_key(out, "step_up");
+        str_add(out, "true");
+    }
+}
+
 static void
 emit_approvals(struct str *out, const struct policy_settings *settings)
 {
@@ -253,6 +266,7 @@ emit_approvals(struct str *out, const struct policy_settings *settings)
         emit_key(out, "per_minute");
         str_printf(out, "%llu", (unsigned long long)settings->approvals_per_minute);
     }
+    emit_consent(out, settings->consent);
     str_add(out, "}");
 }
 

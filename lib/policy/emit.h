@@ -12,6 +12,8 @@ void emit_next(struct str *out);
 void emit_key(struct str *out, const char *name);
 /* A member, or nothing if there is no text. */
 void emit_text(struct str *out, const char *name, const char *text);
+/* What a yes needs, where that is more than one person. */
+void emit_consent(struct str *out, struct consent consent);
 /* A text that was made for this, and is freed; NULL: there was no memory for it. */
 void emit_made(struct str *out, char *text);
 /* Bytes that are not UTF-8 as `\xHH`. */

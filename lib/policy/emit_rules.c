@@ -124,6 +124,7 @@ emit_entry(struct str *out, const struct rule *rule, const struct rule_list *lis
     emit_text(out, "id", has_id ? rule->id : NULL);
     emit_text(out, "reason", rule->reason);
     emit_text(out, "instead", rule->alternative);
+    emit_consent(out, rule->consent);
     if (rule->n_http > 0) {
         emit_http(out, rule);
     }

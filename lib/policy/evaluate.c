@@ -146,14 +146,18 @@ decide_action(abx_policy *policy, const char *name, struct ruling *ruling)
 
     for (size_t i = 0; i < policy->layers.count; i++) {
         const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+        const struct consent consent = ruling->consent;
         struct ruling said;
 
-        if (layer->has_actions && decide_name(layer, false, SLOT_ACTION, &request, &said) &&
-                verdict_is_stricter(said.verdict, ruling->verdict)) {
+        if (!layer->has_actions || !decide_name(layer, false, SLOT_ACTION, &request, &said)) {
+            continue;
+        }
+        if (verdict_is_stricter(said.verdict, ruling->verdict)) {
             *ruling = said;
             ruling->layer = (uint32_t)i;
             ruling->source = layer->source;
         }
+        ruling->consent = consent_join(consent, said.consent);
     }
 }
 
@@ -177,6 +181,7 @@ ask_layer(abx_policy *policy, size_t number, struct question *question, struct r
 static void
 decide_layers(abx_policy *policy, struct question *question, struct ruling *ret_ruling)
 {
+    struct consent consent = { 0 };
     bool decided = false;
 
     rule_by_nature(ABX_VERDICT_DENY, "default", "the policy is empty", "", ret_ruling);
@@ -196,7 +201,9 @@ decide_layers(abx_policy *policy, struct question *question, struct ruling *ret_
         if (ret_ruling->verdict == ABX_VERDICT_DENY) {
             return;
         }
+        consent = consent_join(consent, ruling.consent);
     }
+    ret_ruling->consent = consent;
 }
 
 static bool

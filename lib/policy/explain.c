@@ -327,6 +327,12 @@ policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
     add_member(out, "source", ruling.source);
     add_member(out, "reason", ruling.reason);
     add_member(out, "alternative", ruling.alternative);
+    if (ruling.verdict == ABX_VERDICT_ASK) {
+        const struct consent needed = consent_join(ruling.consent, policy->settings.consent);
+
+        str_printf(out, "\"approvers\":%u,\"step_up\":%s,",
+                needed.approvers > 1 ? needed.approvers : 1, needed.step_up ? "true" : "false");
+    }
     add_warning(policy, request, &ruling, out);
     str_printf(out, "\"index\":%lld,\"layer\":%u,\"by_content\":%s,\"matched\":[",
             ruling.rule == NO_RULE ? -1LL : (long long)ruling.rule, ruling.layer,

@@ -78,6 +78,8 @@ bool parse_path_entry(struct parser *parser, const struct json *value, struct en
 bool parse_host_entry(
         struct parser *parser, const struct json *value, bool has_http, struct entry *ret_entry);
 void entry_done(struct entry *entry);
+/* How many different approvers a yes needs. */
+bool parse_approvers(struct parser *parser, const struct json *value, struct consent *consent);
 bool parse_entry_id(struct parser *parser, const struct json *value, void *entry);
 /* "ID/http/0" and so on. */
 bool parse_http_ids(struct parser *parser, struct entry *entry, const char *id);

@@ -10,6 +10,7 @@
 struct action {
     struct entry entry;
     size_t verdict;
+    struct consent consent;
 };
 
 static bool
@@ -41,6 +42,18 @@ static bool
 action_instead(struct parser *parser, const struct json *value, void *data)
 {
     return parse_text(parser, value, &((struct action *)data)->entry.instead);
+}
+
+static bool
+action_approvers(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_approvers(parser, value, &((struct action *)data)->consent);
+}
+
+static bool
+action_step_up(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_bool(parser, value, &((struct action *)data)->consent.step_up);
 }
 
 /* ---- what is not enforced ---------------------------------------------------------------------
@@ -137,24 +150,6 @@ action_limits(struct parser *parser, const struct json *value, void *data)
            parse_unsupported(parser, "limits of actions are");
 }
 
-static bool
-action_approvers(struct parser *parser, const struct json *value, void *data)
-{
-    int64_t number;
-
-    return parse_integer(parser, value, 1, 2, &number) &&
-           parse_unsupported(parser, "approvers of actions are");
-}
-
-static bool
-action_step_up(struct parser *parser, const struct json *value, void *data)
-{
-    bool truth;
-
-    return parse_bool(parser, value, &truth) &&
-           (!truth || parse_unsupported(parser, "steps up of actions are"));
-}
-
 /* ---- all of it --------------------------------------------------------------------------------
  */
 
@@ -177,10 +172,13 @@ action(struct parser *parser, const struct json *value, void *data)
     struct entry_texts texts;
     AUTO(freep) char *id = NULL;
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), &action) &&
-           parse_required(parser, value, "name") && parse_required(parser, value, "verdict") &&
-           parse_texts(parser, &action.entry, &texts, &id) &&
-           parse_result(parser, builder_add_action(parser->builder, action.entry.name,
+    if (!parse_object(parser, value, keys, N_ELEMENTS(keys), &action) ||
+            !parse_required(parser, value, "name") || !parse_required(parser, value, "verdict") ||
+            !parse_texts(parser, &action.entry, &texts, &id)) {
+        return false;
+    }
+    texts.consent = action.consent;
+    return parse_result(parser, builder_add_action(parser->builder, action.entry.name,
                                         (abx_verdict)action.verdict, &texts, parser->fail));
 }
 

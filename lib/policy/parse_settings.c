@@ -154,11 +154,37 @@ approvals_rate(struct parser *parser, const struct json *value, void *data)
 }
 
 bool
+parse_approvers(struct parser *parser, const struct json *value, struct consent *consent)
+{
+    int64_t number;
+
+    if (!parse_integer(parser, value, 1, 2, &number)) {
+        return false;
+    }
+    consent->approvers = number == 1 ? 0 : (uint32_t)number; /* one is what every yes has */
+    return true;
+}
+
+static bool
+approvals_approvers(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_approvers(parser, value, &parser->builder->layer->settings.consent);
+}
+
+static bool
+approvals_step_up(struct parser *parser, const struct json *value, void *data)
+{
+    return parse_bool(parser, value, &parser->builder->layer->settings.consent.step_up);
+}
+
+bool
 parse_approvals(struct parser *parser, const struct json *value, void *data)
 {
     static const struct parse_key keys[] = {
         { "timeout_ms", approvals_timeout },
         { "per_minute", approvals_rate },
+        { "approvers", approvals_approvers },
+        { "step_up", approvals_step_up },
     };
 
     return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL);

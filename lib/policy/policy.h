@@ -11,6 +11,14 @@
 #include <agentbox/agentbox.h>
 #include <stdbool.h>
 
+/* What a yes needs besides being one, where the verdict is ASK. */
+struct consent {
+    uint32_t approvers; /* that many different ones say it; 0 is 1 */
+    bool step_up; /* each with evidence */
+};
+/* What is enough for both. */
+struct consent consent_join(struct consent a, struct consent b);
+
 /* Why a verdict is what it is; strings live as long as the policy. */
 struct ruling {
     abx_verdict verdict;
@@ -24,6 +32,7 @@ struct ruling {
     bool by_content; /* a deny that git_allows_replace (policy/git.h) may lift: the new content
                         decides */
     bool from_default; /* no rule matched */
+    struct consent consent; /* as the actions want it; besides, the settings' */
 };
 
 /* Layers are numbered from 0, the outermost. */
@@ -137,6 +146,7 @@ struct policy_settings {
     uint64_t limits[8]; /* by ABX_LIMIT_*; 0 is none */
     uint64_t approval_timeout_ms; /* default 120000 */
     uint64_t approvals_per_minute; /* 0 is none */
+    struct consent consent; /* for every question */
     bool silent_reads; /* "feedback": {"reads": "silent"} */
     bool restricts_exec; /* exec.allow was given: only those run */
     bool exec_rules; /* any exec rule: execve is decided */

@@ -44,6 +44,7 @@ struct rule {
     struct http_rule *http; /* CONNECT: which requests it is about (policy/http.h); NULL: the whole
                                connection.  All others on it are denied, as if implied */
     uint32_t n_http;
+    struct consent consent; /* ACTION */
     char *rest_because, *rest_alternative; /* of what `http` leaves out; made by layer_finish */
 };
 

@@ -35,6 +35,13 @@ verdict_is_stricter(abx_verdict a, abx_verdict b)
     return strictness[a] > strictness[b];
 }
 
+struct consent
+consent_join(struct consent a, struct consent b)
+{
+    return (struct consent){ .approvers = a.approvers > b.approvers ? a.approvers : b.approvers,
+        .step_up = a.step_up || b.step_up };
+}
+
 void
 rule_by_pick(const struct layer *layer, const struct pick *pick, struct ruling *ruling)
 {
@@ -43,6 +50,7 @@ rule_by_pick(const struct layer *layer, const struct pick *pick, struct ruling *
     ruling->verdict = rule->verdict;
     ruling->rule = pick->rule;
     ruling->from_default = false;
+    ruling->consent = rule->consent;
     if (pick->git != GIT_FREE) {
         ruling->id = git_texts[pick->git].id;
         ruling->reason = git_texts[pick->git].reason;
@@ -70,6 +78,7 @@ rule_by_default(
     ruling->alternative = verdict == ABX_VERDICT_ALLOW ? "" : index->default_alternative[slot];
     ruling->from_default = true;
     ruling->by_content = false;
+    ruling->consent = (struct consent){ 0 };
 }
 
 void
@@ -83,6 +92,7 @@ rule_by_nature(abx_verdict verdict, const char *id, const char *reason, const ch
     ruling->alternative = alternative;
     ruling->from_default = true;
     ruling->by_content = false;
+    ruling->consent = (struct consent){ 0 };
 }
 
 bool

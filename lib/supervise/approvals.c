@@ -25,6 +25,7 @@ approval_free(struct approval *approval)
         free(approval->asked);
         free(approval->verb);
         free(approval->program);
+        consented_done(&approval->yes);
         free(approval);
     }
 }
@@ -68,6 +69,10 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->act.asked = approval->asked;
     approval->act.verb = approval->verb;
     approval->act.content = -1;
+    if (!approval_is_for_secret(approval)) {
+        approval->needs =
+                consent_join(ruling->consent, policy_get_settings(box->resolved)->consent);
+    }
     approval->grounds = (struct grounds){
         .retry = ABX_RETRY_HELD,
         .rule = ruling->id,
@@ -229,6 +234,12 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
     draft_number(&draft, ABX_FIELD_DEADLINE_MS,
             event_time_now() / 1000000 +
                     (int64_t)policy_get_settings(box->resolved)->approval_timeout_ms);
+    if (approval->needs.approvers > 1) {
+        draft_number(&draft, ABX_FIELD_APPROVERS, approval->needs.approvers);
+    }
+    if (approval->needs.step_up) {
+        draft_number(&draft, ABX_FIELD_STEP_UP, 1);
+    }
     draft_text(&draft, ABX_FIELD_ADDS, approval_is_for_secret(approval) ? NULL : adds.data);
     event = adds.failed ? NULL : event_make(&draft);
     str_done(&adds);

@@ -33,39 +33,37 @@ approvals_find_box(abx_context *context, uint64_t ticket)
     return found;
 }
 
-/* Adds the grant that an answer brings besides letting the call go on; the box is locked. */
+/* Adds the grant that a yes brings besides letting the call go on; the box is locked. */
 static bool
-add_grant(abx_box *box, const struct approval *approval, const abx_answer *answer)
+add_grant(abx_box *box, const struct approval *approval, const struct consented *yes)
 {
     bool failed = false;
     struct grant grant = {
         .request = approval->act.request,
         .access = approval->act.access,
         .port = approval->act.port,
-        .command = answer->scope == ABX_SCOPE_COMMAND || answer->scope == ABX_SCOPE_ONCE
-                           ? approval->subject.command
-                           : 0,
+        .command = yes->for_command || yes->scope == ABX_SCOPE_ONCE ? approval->subject.command : 0,
     };
 
-    if (grant.command == 0 && answer->scope <= ABX_SCOPE_COMMAND) {
+    if (grant.command == 0 && yes->scope <= ABX_SCOPE_COMMAND) {
         return true; /* whose it is cannot be told: once, then */
     }
-    if (answer->scope == ABX_SCOPE_ONCE) {
+    if (yes->scope == ABX_SCOPE_ONCE) {
         if (approval->waiters > 0) {
             return true;
         }
         grant.uses = 1;
         grant.expires_ns = clock_now_ns() + AFTERWARDS_NS;
     }
-    if (answer->scope == ABX_SCOPE_UNTIL) {
-        grant.expires_ms = answer->expires_ms;
-        grant.expires_ns = grant_deadline(answer->expires_ms);
+    if (yes->scope == ABX_SCOPE_UNTIL) {
+        grant.expires_ms = yes->expires_ms;
+        grant.expires_ns = grant_deadline(yes->expires_ms);
     }
     grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
     grant.target = approval_copy(approval->target, &failed);
     grant.verb =
             approval_counts_verb(&approval->act) ? approval_copy(approval->verb, &failed) : NULL;
-    grant.approver = approval_copy(answer->approver, &failed);
+    grant.approver = approval_copy(yes->approver, &failed);
     if (failed || !grants_add(&box->grants, &grant)) {
         grant_done(&grant);
         return false;
@@ -73,9 +71,81 @@ add_grant(abx_box *box, const struct approval *approval, const abx_answer *answe
     return true;
 }
 
+/* A notice; the box is locked. */
+static void
+tell_yes(abx_box *box, const struct approval *approval, abx_process *process)
+{
+    static const char *const reasons[] = {
+        [ABX_SCOPE_ONCE] = "the approver said yes, once",
+        [ABX_SCOPE_COMMAND] = "the approver said yes, for this command",
+        [ABX_SCOPE_BOX] = "the approver said yes, for this box",
+        [ABX_SCOPE_UNTIL] = "the approver said yes, for a while",
+    };
+    struct grounds grounds = approval->grounds;
+    struct act act = approval->act;
+    struct event_draft draft;
+
+    act.verb = "approve";
+    grounds.layer = ABX_LAYER_APPROVAL;
+    grounds.reason = approval->n_yes < approval->needs.approvers ? "one of two approvers said yes"
+                                                                 : reasons[approval->yes.scope];
+    grounds.alternative = NULL;
+    grounds.approver = approval->yes.approver;
+    grounds.evidence = approval->yes.evidence;
+    tell_begin(&draft, box, ABX_EVENT_NOTICE, approval->subject.command,
+            process == NULL ? NULL : process->label);
+    tell_act(&draft, &approval->subject, &act, &grounds);
+    draft_number(&draft, ABX_FIELD_TICKET, (int64_t)approval->ticket);
+    queue_push(&box->context->queue, event_make(&draft), &box->sequence);
+}
+
+/* The box is locked.  ABX_OK: it is answered, with a grant where the yes is for longer. */
+static abx_status
+take_yes(abx_box *box, struct approval *approval, const abx_answer *answer, abx_process *process,
+        struct fail *fail)
+{
+    struct consented yes;
+    abx_status r;
+
+    if (approval_is_for_secret(approval)) {
+        fail_set(fail, ABX_ERR_INVALID, 0, "answer:verdict", "the question is for a secret");
+        fail_remedy(fail, "give it with abx_context_supply, or answer no");
+        return ABX_ERR_INVALID;
+    }
+    r = consent_count(approval, answer, &yes, fail);
+    if (r < 0) {
+        return r;
+    }
+    if (r == ABX_OK && !add_grant(box, approval, &yes)) {
+        consented_done(&yes);
+        return fail_nomem(fail);
+    }
+    consented_done(&approval->yes);
+    approval->yes = yes;
+    approval->n_yes++;
+    tell_yes(box, approval, process);
+    return r;
+}
+
+/* What the command that a question is of is called; the caller releases it. */
+static abx_process *
+process_of(abx_box *box, uint64_t ticket)
+{
+    const struct approval *approval;
+    uint64_t command;
+    size_t i;
+
+    pthread_mutex_lock(&box->lock);
+    approval = approval_find(&box->approvals, ticket, &i);
+    command = approval == NULL ? 0 : approval->subject.command;
+    pthread_mutex_unlock(&box->lock);
+    return box_find(box, command);
+}
+
 abx_status
 approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail)
 {
+    AUTO(process_unrefp) abx_process *process = process_of(box, ticket);
     struct approval *approval;
     abx_status r = ABX_OK;
     size_t i;
@@ -83,26 +153,18 @@ approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct
     pthread_mutex_lock(&box->lock);
     approval = approval_find(&box->approvals, ticket, &i);
     if (approval == NULL) {
-        r = ABX_ERR_STATE;
-    } else if (answer->verdict == ABX_VERDICT_ALLOW && approval_is_for_secret(approval)) {
-        r = ABX_ERR_INVALID;
-    } else if (answer->verdict == ABX_VERDICT_ALLOW && !add_grant(box, approval, answer)) {
-        r = ABX_ERR_NOMEM;
-    } else {
+        r = fail_set(fail, ABX_ERR_STATE, 0, "answer:ticket", "no open question has this ticket");
+    } else if (answer->verdict == ABX_VERDICT_ALLOW) {
+        r = take_yes(box, approval, answer, process, fail);
+    }
+    if (r == ABX_OK) {
         vec_remove(&box->approvals, i);
     }
     pthread_mutex_unlock(&box->lock);
-    if (r == ABX_ERR_STATE) {
-        return fail_set(fail, r, 0, "answer:ticket", "no open question has this ticket");
-    }
-    if (r == ABX_ERR_NOMEM) {
-        return fail_nomem(fail);
-    }
-    if (r == ABX_ERR_INVALID) {
-        fail_set(fail, r, 0, "answer:verdict", "the question is for a secret");
-        fail_remedy(fail, "give it with abx_context_supply, or answer no");
+    if (r != ABX_OK) {
         return r;
     }
+    approval->grounds.approver = answer->approver;
     approval_end(box, approval, answer->verdict,
             answer->message == NULL || answer->message[0] == '\0' ? "the approver refused"
                                                                   : answer->message);

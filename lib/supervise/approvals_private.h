@@ -6,6 +6,15 @@
 #include "supervise/approvals.h"
 #include "supervise/telling.h"
 
+/* A yes, as it counts: of one approver, or of two together. */
+struct consented {
+    uint32_t scope; /* ABX_SCOPE_* */
+    int64_t expires_ms; /* 0: as the scope says */
+    bool for_command; /* whatever the scope says: until this command ends */
+    char *approver; /* owned, or NULL */
+    char *evidence; /* digest, owned, or NULL */
+};
+
 struct approval {
     uint64_t ticket;
     uint64_t deadline_ns;
@@ -14,6 +23,9 @@ struct approval {
     struct act act; /* texts are the ones below */
     struct grounds grounds; /* texts live as long as the policy */
     char *target, *asked, *verb, *program;
+    struct consent needs;
+    uint32_t n_yes; /* of needs.approvers */
+    struct consented yes; /* those so far */
 };
 
 /* The box is locked. */
@@ -27,5 +39,11 @@ bool approval_is_for_secret(const struct approval *approval);
 /* The box is unlocked, and the question out of its list.  Takes it. */
 void approval_end(
         abx_box *box, struct approval *approval, abx_verdict verdict, const char *message);
+
+/* consent.c: this yes and the one before it.  ABX_OK: it is enough; ABX_NONE: another approver is
+ * needed; ABX_ERR_DENIED: it does not count. */
+abx_status consent_count(const struct approval *approval, const abx_answer *answer,
+        struct consented *ret_yes, struct fail *fail);
+void consented_done(struct consented *consented);
 
 #endif

@@ -87,6 +87,8 @@ tell_act(struct event_draft *draft, const struct subject *subject, const struct 
     draft_text(draft, ABX_FIELD_REASON, grounds->reason);
     draft_text(draft, ABX_FIELD_ALTERNATIVE, grounds->alternative);
     draft_number(draft, ABX_FIELD_RETRY, grounds->retry);
+    draft_text(draft, ABX_FIELD_APPROVER, grounds->approver);
+    draft_text(draft, ABX_FIELD_EVIDENCE, grounds->evidence);
 }
 
 void

@@ -12,6 +12,7 @@ struct grounds {
     uint32_t layer; /* 0: the one of the request */
     uint32_t retry;
     const char *rule, *source, *reason, *alternative;
+    const char *approver, *evidence; /* of an answer */
 };
 
 /* The verb is part of what is asked for: the method of a request, the host of a credential. */

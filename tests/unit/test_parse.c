@@ -404,14 +404,15 @@ static const struct later_case {
             "true,\"scope\":[\"once\"],\"limits\":{\"per_box\":2},\"arguments\":{\"amount\":{"
             "\"type\":"
             "\"integer\",\"maximum\":5}}}]}",
-            "policy:/actions/0/approvers", ABX_ERR_UNSUPPORTED },
+            "policy:/actions/0/scope", ABX_ERR_UNSUPPORTED },
     { "actions with an unknown type",
             "{\"version\":1,\"actions\":[{\"name\":\"pay\",\"verdict\":\"ask\",\"arguments\":{"
             "\"amount\":{"
             "\"type\":\"float\"}}}]}",
             "policy:/actions/0/arguments/amount/type", ABX_ERR_POLICY },
     { "a mistake behind what is not enforced",
-            "{\"version\":1,\"actions\":[{\"name\":\"a\",\"verdict\":\"ask\",\"step_up\":true}],"
+            "{\"version\":1,\"actions\":[{\"name\":\"a\",\"verdict\":\"ask\",\"scope\":[\"once\"]}]"
+            ","
             "\"limits\":{\"memroy\":1}}",
             "policy:/limits/memroy", ABX_ERR_POLICY },
     { "empty lists of both are nothing to enforce",

@@ -187,8 +187,8 @@ DOCS = {
     'abx_policy_compare':
         'What `after` allows and `before` does not, and the reverse: the outcome is an ABX_RELATION_*. It is exact for '
         'every request that abx_policy_evaluate takes, and for settings; that something is asked about counts as more '
-        'than denied and less than allowed. Rows: "change" ("wider" or "narrower" seen from `before`, "changed" for a '
-        'setting that is neither, "idle" for a rule of `after` that decides nothing since others always do), "request", '
+        'than denied and less than allowed. Rows: "change" ("wider" or "narrower" seen from `before`, "changed" for '
+        'what is neither, "idle" for a rule of `after` that decides nothing since others always do), "request", '
         '"example" (one that the two decide so), "before" and "after" (verdicts or values), "rule_before" and '
         '"rule_after" (source#id). Of what the same rules decide alike one example is shown; no difference of a kind of '
         'request and of verdicts is without a row. ABX_ERR_UNSUPPORTED: patterns overlap in more ways than can be '
@@ -259,8 +259,11 @@ DOCS = {
     'abx_event_to_json':
         'One object on one line; docs/events.md has the names.',
     'abx_context_answer':
-        'From any thread. No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. Where a secret is '
-        'wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and abx_context_supply the other.',
+        'From any thread. No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. One no is enough. '
+        "ABX_NONE: this yes counts, and another approver must say it too (the event's ABX_FIELD_APPROVERS); then the "
+        'narrower of both scopes holds. ABX_ERR_DENIED: it does not count, and the question stays open: no approver, '
+        'the same one again, or no evidence where it is needed. Where a secret is wanted (ABX_EVENT_CREDENTIAL) only '
+        'ABX_VERDICT_DENY is an answer, and abx_context_supply the other.',
     'abx_box_set_credential':
         'Gives a secret under the name that the policy has for it, before it is wanted, or another one later. It is '
         'copied into memory that is in no core file, never enters the box, and is wiped at `expires_ms` (Unix time, 0: '

@@ -135,7 +135,7 @@ class EventType(IntEnum):
     EXITED = 5
     DROPPED = 6
     LOG = 7
-    NOTICE = 8  # allowed, and worth knowing: a port opened, a grant given or taken back, a set-uid program
+    NOTICE = 8  # allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program
 
 
 class Retry(IntEnum):
@@ -195,6 +195,10 @@ class Field(IntEnum):
     PRINCIPAL = 30  # of the box's identity, on each of its events
     AGENT_SESSION = 31
     DELEGATION = 32
+    APPROVERS = 33  # on an approval: how many different ones must say yes
+    STEP_UP = 34  # on an approval: 1, a yes needs evidence
+    APPROVER = 35  # who answered: a name, or two with a comma between them
+    EVIDENCE = 36  # SHA-256 of the evidence, hex; two with a comma
 
 
 class Scope(IntEnum):

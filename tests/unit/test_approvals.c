@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who must say yes, with what, and what is told of it. */
+#include "supervise/approvals.h"
+
+#include "base/digest.h"
+#include "fake-backend.h"
+#include "unit/main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char two_json[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+                               "\"write\":{\"ask\":[\"/w\"]}},\"approvals\":{\"approvers\":2}}";
+static const char step_up_json[] =
+        "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+        "\"write\":{\"ask\":[\"/w\"]}},\"approvals\":{\"step_up\":true}}";
+
+static abx_context *context;
+static abx_box *box;
+static abx_process *process;
+
+static abx_policy *
+parse(const char *json)
+{
+    abx_error *error = NULL;
+    abx_policy *policy = NULL;
+
+    ck_assert_msg(abx_policy_from_json(json, strlen(json), &policy, &error) == ABX_OK, "%s",
+            abx_error_get_message(error));
+    return policy;
+}
+
+static void
+open_with(const char *json)
+{
+    static const char *const argv[] = { "fake", NULL };
+    static const abx_spawn_options options = { .size = sizeof options, .label = "call-7" };
+    struct fail fail = { 0 };
+    abx_policy *policy = parse(json);
+
+    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
+    ck_assert_msg(
+            box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
+    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
+    abx_policy_unref(policy);
+}
+
+static void
+close_all(void)
+{
+    abx_process_unref(process);
+    box_unref(box);
+    context_unref(context);
+}
+
+static uint64_t
+ask(const char *target)
+{
+    uint64_t ticket = 0;
+
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, target, &ticket),
+            ABX_VERDICT_ASK);
+    return ticket;
+}
+
+static abx_event *
+next_event(uint32_t type)
+{
+    abx_event *event = NULL;
+
+    while (abx_context_next_event(context, &event) == ABX_OK) {
+        if (abx_event_get_type(event) == type) {
+            return event;
+        }
+        abx_event_unref(event);
+    }
+    ck_abort_msg("no event of type %u", type);
+    return NULL;
+}
+
+static abx_status
+yes(uint64_t ticket, const char *approver, const char *evidence, uint32_t scope)
+{
+    const abx_answer answer = { .size = sizeof answer,
+        .verdict = ABX_VERDICT_ALLOW,
+        .scope = scope,
+        .approver = approver,
+        .evidence = evidence };
+
+    return abx_context_answer(context, ticket, &answer, NULL);
+}
+
+static abx_status
+no(uint64_t ticket, const char *approver)
+{
+    const abx_answer answer = { .size = sizeof answer, .approver = approver };
+
+    return abx_context_answer(context, ticket, &answer, NULL);
+}
+
+/* ---- two approvers ---- */
+START_TEST(two_different_approvers_must_agree)
+{
+    uint64_t ticket;
+    abx_event *event;
+
+    open_with(two_json);
+    ticket = ask("/w/f");
+    event = next_event(ABX_EVENT_APPROVAL);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_APPROVERS), 2);
+    abx_event_unref(event);
+    ck_assert_int_eq(yes(ticket, "alice", NULL, ABX_SCOPE_ONCE), ABX_NONE);
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
+    event = next_event(ABX_EVENT_NOTICE);
+    ck_assert_str_eq(
+            abx_event_get_string(event, ABX_FIELD_REASON), "one of two approvers said yes");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), "alice");
+    abx_event_unref(event);
+    ck_assert_int_eq(yes(ticket, "alice", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, "Alice", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, NULL, NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, "bob, carol", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
+    ck_assert_int_eq(yes(ticket, "bob", NULL, ABX_SCOPE_ONCE), ABX_OK);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_ALLOW);
+    event = next_event(ABX_EVENT_NOTICE);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), "alice, bob");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_VERB), "approve");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_TARGET), "/w/f");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_LABEL), "call-7");
+    ck_assert_uint_eq((uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET), ticket);
+    abx_event_unref(event);
+    ck_assert_int_eq(yes(ticket, "carol", NULL, ABX_SCOPE_ONCE), ABX_ERR_STATE);
+    close_all();
+}
+END_TEST
+
+START_TEST(one_no_of_two_is_a_no)
+{
+    uint64_t ticket;
+    abx_event *event;
+
+    open_with(two_json);
+    ticket = ask("/w/f");
+    ck_assert_int_eq(yes(ticket, "alice", NULL, ABX_SCOPE_BOX), ABX_NONE);
+    ck_assert_int_eq(no(ticket, "bob"), ABX_OK);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
+    event = next_event(ABX_EVENT_DENIAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), "bob");
+    abx_event_unref(event);
+    ask("/w/f"); /* and the yes before it left nothing */
+    close_all();
+}
+END_TEST
+
+static const struct {
+    uint32_t first, second;
+    bool is_allowed, is_for_others;
+} scopes[] = {
+    { ABX_SCOPE_BOX, ABX_SCOPE_ONCE, false, false },
+    { ABX_SCOPE_ONCE, ABX_SCOPE_BOX, false, false },
+    { ABX_SCOPE_BOX, ABX_SCOPE_COMMAND, true, false },
+    { ABX_SCOPE_COMMAND, ABX_SCOPE_UNTIL, true, false },
+    { ABX_SCOPE_UNTIL, ABX_SCOPE_BOX, true, true },
+    { ABX_SCOPE_BOX, ABX_SCOPE_BOX, true, true },
+};
+
+static abx_status
+yes_in(uint64_t ticket, const char *approver, uint32_t scope)
+{
+    const abx_answer answer = { .size = sizeof answer,
+        .verdict = ABX_VERDICT_ALLOW,
+        .scope = scope,
+        .expires_ms = scope == ABX_SCOPE_UNTIL ? event_time_now() / 1000000 + 600000 : 0,
+        .approver = approver };
+
+    return abx_context_answer(context, ticket, &answer, NULL);
+}
+
+START_TEST(of_two_scopes_the_narrower_holds)
+{
+    uint64_t ticket, other;
+
+    open_with(two_json);
+    ticket = ask("/w/f");
+    ck_assert_int_eq(yes_in(ticket, "alice", scopes[_i].first), ABX_NONE);
+    ck_assert_int_eq(yes_in(ticket, "bob", scopes[_i].second), ABX_OK);
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/w/f", &other),
+            scopes[_i].is_allowed ? ABX_VERDICT_ALLOW : ABX_VERDICT_ASK);
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process) + 1, ABX_ACCESS_WRITE, "/w/f", &other),
+            scopes[_i].is_for_others ? ABX_VERDICT_ALLOW : ABX_VERDICT_ASK);
+    close_all();
+}
+END_TEST
+
+/* ---- evidence ---- */
+START_TEST(a_step_up_needs_evidence_and_keeps_its_digest)
+{
+    char digest[DIGEST_HEX_SIZE];
+    uint64_t ticket;
+    abx_event *event;
+
+    open_with(step_up_json);
+    ticket = ask("/w/f");
+    event = next_event(ABX_EVENT_APPROVAL);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_STEP_UP), 1);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_APPROVERS), 0);
+    abx_event_unref(event);
+    ck_assert_int_eq(yes(ticket, "alice", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, "alice", "", ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
+    ck_assert_int_eq(yes(ticket, "alice", "assertion", ABX_SCOPE_ONCE), ABX_OK);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_ALLOW);
+    event = next_event(ABX_EVENT_NOTICE);
+    digest_hex("assertion", 9, digest);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_EVIDENCE), digest);
+    abx_event_unref(event);
+    close_all();
+}
+END_TEST
+
+START_TEST(a_no_needs_no_evidence)
+{
+    uint64_t ticket;
+
+    open_with(step_up_json);
+    ticket = ask("/w/f");
+    ck_assert_int_eq(no(ticket, NULL), ABX_OK);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
+    close_all();
+}
+END_TEST
+
+START_TEST(an_approvers_name_stays_on_one_line)
+{
+    static const char *const names[] = { "a\nb", "a\033[2J", "\xff", "\x7f" };
+    uint64_t ticket;
+
+    open_with(two_json);
+    ticket = ask("/w/f");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ck_assert_int_eq(yes(ticket, names[i], NULL, ABX_SCOPE_ONCE), ABX_ERR_INVALID);
+    }
+    ck_assert_int_eq(yes(ticket, "J\xc3\xbcrgen", NULL, ABX_SCOPE_ONCE), ABX_NONE);
+    close_all();
+}
+END_TEST
+
+/* ---- as the policy says it ---- */
+
+#define ACTION(more) "{\"version\":1,\"actions\":[{\"name\":\"pay\",\"verdict\":\"ask\"" more "}]}"
+#define ALL(more) "{\"version\":1,\"approvals\":{" more "}}"
+
+static void
+expect_explained(const char *json, const char *expected)
+{
+    const abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = "pay"
+    };
+    abx_policy *policy = parse(json);
+    char *text;
+
+    ck_assert_int_eq(abx_policy_explain(policy, &request, &text, NULL), ABX_OK);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
+    abx_free(text);
+    abx_policy_unref(policy);
+}
+
+START_TEST(an_action_says_what_a_yes_needs)
+{
+    expect_explained(ACTION(""), "\"approvers\":1,\"step_up\":false");
+    expect_explained(ACTION(",\"approvers\":2"), "\"approvers\":2,\"step_up\":false");
+    expect_explained(ACTION(",\"step_up\":true"), "\"approvers\":1,\"step_up\":true");
+    expect_explained("{\"version\":1,\"layers\":[" ACTION(",\"approvers\":2") "," ACTION(
+                             ",\"step_up\":true") "]}",
+            "\"approvers\":2,\"step_up\":true");
+}
+END_TEST
+
+static const struct {
+    const char *before, *after;
+    uint32_t relation;
+} pairs[] = {
+    { ACTION(""), ACTION(",\"approvers\":2"), ABX_RELATION_NARROWER },
+    { ACTION(",\"step_up\":true"), ACTION(""), ABX_RELATION_WIDER },
+    { ACTION(",\"step_up\":true"), ACTION(",\"approvers\":2"), ABX_RELATION_NEITHER },
+    { ACTION(",\"approvers\":1"), ACTION(""), ABX_RELATION_EQUAL },
+    { ALL(""), ALL("\"approvers\":2"), ABX_RELATION_NARROWER },
+    { ALL("\"step_up\":true"), ALL(""), ABX_RELATION_WIDER },
+    { ALL("\"step_up\":true"), ALL("\"approvers\":2"), ABX_RELATION_NEITHER },
+};
+
+START_TEST(what_a_yes_needs_is_compared_and_kept)
+{
+    abx_policy *before = parse(pairs[_i].before), *after = parse(pairs[_i].after), *again;
+    abx_report *report = NULL;
+    char *text, *expected;
+
+    ck_assert_int_eq(abx_policy_compare(before, after, &report, NULL), pairs[_i].relation);
+    abx_report_unref(report);
+    ck_assert_int_eq(abx_policy_to_json(after, &text, NULL), ABX_OK);
+    again = parse(text);
+
+    ck_assert_str_eq(abx_policy_get_digest(again), abx_policy_get_digest(after));
+    ck_assert_int_eq(abx_policy_to_json(again, &expected, NULL), ABX_OK);
+    ck_assert_str_eq(text, expected);
+    abx_free(text);
+    abx_free(expected);
+    abx_policy_unref(before);
+    abx_policy_unref(after);
+    abx_policy_unref(again);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("approvals");
+    TCase *tcase = tcase_create("approvals");
+
+    tcase_add_test(tcase, two_different_approvers_must_agree);
+    tcase_add_test(tcase, one_no_of_two_is_a_no);
+    tcase_add_loop_test(
+            tcase, of_two_scopes_the_narrower_holds, 0, (int)(sizeof scopes / sizeof scopes[0]));
+    tcase_add_test(tcase, a_step_up_needs_evidence_and_keeps_its_digest);
+    tcase_add_test(tcase, a_no_needs_no_evidence);
+    tcase_add_test(tcase, an_approvers_name_stays_on_one_line);
+    tcase_add_test(tcase, an_action_says_what_a_yes_needs);
+    tcase_add_loop_test(
+            tcase, what_a_yes_needs_is_compared_and_kept, 0, (int)(sizeof pairs / sizeof pairs[0]));
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
