@@ -21,7 +21,7 @@ for path in sorted((root / "lib").rglob("*.[ch]")):
             bad.append(f"{path.relative_to(root)}:{number}: {found.group(1)} is banned in lib/")
         if re.search(r"(^|[^:\"'])//", line):
             bad.append(f"{path.relative_to(root)}:{number}: // comment")
-for folder in ("lib", "cli", "include", "tests", "bench", "fuzz", "tools", "examples"):
+for folder in ("lib", "cli", "include", "tests", "bench", "fuzz", "tools", "examples", "bindings"):
     for path in sorted((root / folder).rglob("*")):
         if path.suffix not in (".c", ".h", ".py", ".sh") or path.name == "check-words.py":
             continue

@@ -115,7 +115,7 @@ def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads"),
 def plain():
     folder = build("plain", "-Dwerror=true")
     if folder:
-        run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture", "threads"])
+        run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture", "threads", "bindings"])
 
 
 def asan():
@@ -173,6 +173,8 @@ def clients():
 def install():
     result, output = run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300)
     count("install and use from outside", result, output)
+    result, output = run([sys.executable, str(ROOT / "tests/install/python.py"), str(ROOT / "build-plain")], 300)
+    count("install and use from Python", result, output)
 
 
 def demo():

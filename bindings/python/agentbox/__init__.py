@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs untrusted commands inside a boundary: files, network, processes; every denial is an event.
+
+    policy = agentbox.Policy.from_profile("workspace-write", workspace="/srv/checkout", home="/home/somebody")
+    with agentbox.Context() as context, context.open_box(policy) as box:
+        result = box.run(["make", "test"], label="tool-call-1")
+        print(result.stdout.decode(), result.explanation)
+
+`AsyncContext` is the same for asyncio.  A failing call raises a class of `agentbox.errors`, all of them `AgentboxError`."""
+from . import _raw, errors
+from ._failure import AgentboxError
+from .aio import AsyncBox, AsyncContext, AsyncProcess
+from .box import Box
+from .constants import Access, EventType, ExitReason, Field, Layer, Limit, Relation, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
+from .context import Context
+from .event import Answer, Event
+from .policy import Policy, PolicyBuilder
+from .process import Exit, Process, Result
+from .report import Comparison, Report, preflight
+from .request import Decision, Request
+
+__all__ = [
+    "Access", "AgentboxError", "Answer", "AsyncBox", "AsyncContext", "AsyncProcess", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
+    "Exit", "ExitReason", "Field", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
+    "Retry", "Scope", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight",
+]
+
+
+def library_version() -> str:
+    """The version of the C library that was loaded."""
+    return _raw.decode(_raw.lib.abx_version_string()) or ""

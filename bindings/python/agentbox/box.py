@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes: one open boundary, many commands."""
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
+
+from . import _raw
+from ._raw import ffi, lib
+from .constants import Stdio
+from .policy import Policy
+from .process import Process, Result
+from .request import Request
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class Box(_raw.Handle):
+    """A boundary.  Closing it ends every command in it.  Any thread may use it."""
+
+    _unref = "abx_box_unref"
+
+    @_raw.documented("abx_box_open")
+    def __init__(self, context: "Context", policy: Policy) -> None:
+        super().__init__(_raw.made(lib.abx_box_open, "abx_box", context._c, policy._c, ffi.NULL))
+        self._context = context
+
+    @property
+    def id(self) -> int:
+        return lib.abx_box_get_id(self._c)
+
+    @_raw.documented("abx_box_receipt")
+    def receipt(self) -> "dict[str, Any]":
+        """What enforces what."""
+        return json.loads(_raw.buffer(lib.abx_box_receipt, self._c))
+
+    @_raw.documented("abx_box_spawn")
+    def spawn(self, argv: Sequence[_raw.Text], **options: Any) -> Process:
+        """Starts a command.
+
+        Options: `cwd`; `env`, a mapping, over the policy's; `label`, on every event of the command; `timeout` in seconds;
+        `stdin`, `stdout`, `stderr`: a `Stdio`, a descriptor or a file; `rows` and `columns` with `Stdio.PTY`."""
+        return Process._spawn(self._c, argv, **options)
+
+    def run(self, argv: Sequence[_raw.Text], **options: Any) -> Result:
+        """Starts a command with captured output, waits for it, and says how it went; options as of `spawn`.
+
+        While it runs, the context's handlers get what happens; without handlers events wait for `Context.next_event`.
+        An exception, Ctrl-C too, ends the command."""
+        options = {"stdout": Stdio.CAPTURE, "stderr": Stdio.CAPTURE, **options}
+        return self._context._attend(lambda begun: self._run(argv, options, begun))
+
+    def _run(self, argv: Sequence[_raw.Text], options: "dict[str, Any]", begun: Callable[[Process], None]) -> Result:
+        with self.spawn(argv, **options) as process:
+            begun(process)
+            try:
+                ended = process.wait()
+            except BaseException:
+                process.kill()
+                raise
+            assert ended is not None
+            return process.result(ended)
+
+    @_raw.documented("abx_box_grant")
+    def grant(self, request: Request, *, expires_ms: int = 0, uses: int = 0, approver: Optional[str] = None) -> int:
+        """Adds one request for a while; gives the number to revoke it by."""
+        pattern, _kept = request._struct()
+        number, error = ffi.new("uint64_t *"), ffi.new("abx_error **")
+        _raw.check(lib.abx_box_grant(self._c, pattern, expires_ms, uses, _raw.encode(approver), number, error), error)
+        return number[0]
+
+    @_raw.documented("abx_box_revoke")
+    def revoke(self, grant: int) -> None:
+        _raw.check(lib.abx_box_revoke(self._c, grant))
+
+    @_raw.documented("abx_box_grants")
+    def grants(self) -> Any:
+        """The grants in force, as `json.loads` reads them."""
+        return json.loads(_raw.buffer(lib.abx_box_grants, self._c))
+
+    @_raw.documented("abx_box_set_credential")
+    def set_credential(self, name: str, secret: bytes, *, expires_ms: int = 0) -> None:
+        """Gives a secret before it is wanted."""
+        error = ffi.new("abx_error **")
+        _raw.check(lib.abx_box_set_credential(self._c, _raw.encode(name), ffi.from_buffer(secret), len(secret), expires_ms, error), error)
+
+    @_raw.documented("abx_box_kill")
+    def kill(self) -> None:
+        _raw.check(lib.abx_box_kill(self._c))

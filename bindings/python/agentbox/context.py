@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library in a program without an event loop: a context, its events, and the answers to questions."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterator, Optional, Sequence, Union
+
+from . import _raw
+from ._raw import ffi, lib
+from .attend import Attended, Work, ready
+from .box import Box
+from .constants import EventType, Status, Verdict
+from .errors import StateError
+from .event import Answer, Event
+from .policy import Policy
+from .process import Result
+
+Handler = Callable[[Event], Any]
+
+
+class Context(_raw.Handle):
+    """An instance of the library, with its queue of events.  Any thread may use it.
+
+    `on_approval` is asked while a call waits and returns an `Answer`; `on_credential` returns the secret as bytes, or None;
+    `on_event` sees everything else.  They run inside `Box.run`, on the thread that called it.  Without them events wait for
+    `next_event` and `wait_event`."""
+
+    _unref = "abx_context_unref"
+
+    def __init__(self, *, on_approval: Optional[Callable[[Event], Answer]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
+                 on_event: Optional[Handler] = None, events: int = 0, init_path: Optional[_raw.Text] = None) -> None:
+        kept = _raw.encode(init_path)
+        super().__init__(_raw.made(lib.abx_context_new, "abx_context", _raw.struct("abx_context_options", events=events, init_path=kept)))
+        self._on_approval, self._on_credential, self._on_event = on_approval, on_credential, on_event
+
+    def open_box(self, policy: Policy) -> Box:
+        """Builds a boundary, in which commands then start."""
+        return Box(self, policy)
+
+    def run(self, policy: Policy, argv: Sequence[_raw.Text], **options: Any) -> Result:
+        """Opens a box, runs one command in it, and closes it; options as of `Box.spawn`."""
+        with self.open_box(policy) as box:
+            return box.run(argv, **options)
+
+    # ---- events
+    @_raw.documented("abx_context_next_event")
+    def next_event(self) -> Optional[Event]:
+        """The oldest event, or None."""
+        event = ffi.new("abx_event **")
+        return Event(event[0]) if _raw.check(lib.abx_context_next_event(self._c, event)) == Status.OK else None
+
+    def events(self) -> Iterator[Event]:
+        """What is queued now."""
+        return iter(self.next_event, None)
+
+    def wait_event(self, timeout: Optional[float] = None) -> Optional[Event]:
+        """The next event, for which it waits `timeout` seconds at most; None if none came."""
+        event = self.next_event()
+        if event is not None:
+            return event
+        descriptor = self.take_wait_handle()
+        try:
+            return self.next_event() if ready([descriptor], timeout) else None
+        finally:
+            os.close(descriptor)
+
+    @_raw.documented("abx_context_take_wait_handle")
+    def take_wait_handle(self) -> int:
+        return lib.abx_context_take_wait_handle(self._c)
+
+    # ---- answers
+    @_raw.documented("abx_context_answer")
+    def answer(self, question: Union[Event, int], answer: Answer) -> None:
+        """Answers an approval, given as the event or as its ticket."""
+        kept = (_raw.encode(answer.approver), _raw.encode(answer.message, "the message"))
+        given = _raw.struct("abx_answer", verdict=answer.verdict, scope=answer.scope, expires_ms=answer.expires_ms, approver=kept[0], message=kept[1])
+        error = ffi.new("abx_error **")
+        _raw.check(lib.abx_context_answer(self._c, ticket_of(question), given, error), error)
+
+    @_raw.documented("abx_context_supply")
+    def supply(self, question: Union[Event, int], secret: bytes, *, expires_ms: int = 0) -> None:
+        """Gives the secret that a request waits for."""
+        error = ffi.new("abx_error **")
+        _raw.check(lib.abx_context_supply(self._c, ticket_of(question), ffi.from_buffer(secret), len(secret), expires_ms, error), error)
+
+    # ---- handlers
+    def _attend(self, work: Work) -> Any:
+        """Does `work`; where there are handlers, they get what happens meanwhile."""
+        if self._on_approval is None and self._on_credential is None and self._on_event is None:
+            return work(lambda process: None)
+        return Attended(self, work).run()
+
+    def _handle(self, event: Event) -> None:
+        kind = event.type
+        handler: Any = self._on_approval if kind == EventType.APPROVAL else self._on_credential if kind == EventType.CREDENTIAL else None
+        if handler is None:
+            if self._on_event is not None:
+                self._on_event(event)
+            return
+        try:
+            settle(self, event, handler(event))
+        except BaseException:
+            self._refuse(event)  # a handler that fails has refused: the call must not wait for its deadline
+            raise
+
+    def _refuse(self, event: Event) -> None:
+        if event.type in (EventType.APPROVAL, EventType.CREDENTIAL):
+            settle(self, event, None)
+
+
+def settle(context: Context, event: Event, answer: Union[Answer, bytes, None]) -> None:
+    """Answers a question; a question that is over, since its command or its time is, needs no answer."""
+    try:
+        if isinstance(answer, Answer):
+            context.answer(event, answer)
+        elif isinstance(answer, (bytes, bytearray, memoryview)) and event.type == EventType.CREDENTIAL:
+            context.supply(event, answer)
+        elif answer is None:
+            context.answer(event, Answer(Verdict.DENY))
+        else:
+            raise TypeError(f"an answer is an Answer, not {type(answer).__name__}")
+    except StateError:
+        pass
+
+
+def ticket_of(question: Union[Event, int]) -> int:
+    return question.ticket if isinstance(question, Event) else question
+

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of findings."""
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+
+from . import _raw
+from ._raw import ffi, lib
+from .constants import Relation
+
+if TYPE_CHECKING:
+    from .policy import Policy
+
+
+class Report(_raw.Handle):
+    """Rows by number, their columns by name; `len`, iteration and `report[row]` work."""
+
+    _unref = "abx_report_unref"
+
+    def __len__(self) -> int:
+        return lib.abx_report_get_count(self._c)
+
+    def get(self, row: int, column: str) -> Optional[str]:
+        return _raw.decode(lib.abx_report_get_string(self._c, row, _raw.encode(column)))
+
+    def rows(self) -> Any:
+        """All of it, as `json.loads` reads it."""
+        return json.loads(_raw.buffer(lib.abx_report_to_json, self._c))
+
+    def __iter__(self) -> "Iterator[Any]":
+        return iter(self.rows())
+
+
+class Comparison(Report):
+    """How two policies differ."""
+
+    def __init__(self, pointer: Any, relation: Union[Relation, int]) -> None:
+        super().__init__(pointer)
+        self.relation = relation
+
+
+@_raw.documented("abx_preflight")
+def preflight(policy: "Optional[Policy]" = None) -> Report:
+    """What this host can enforce."""
+    return Report(_raw.made(lib.abx_preflight, "abx_report", ffi.NULL if policy is None else policy._c))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+import errno
+import os
+import signal
+import threading
+import unittest
+
+import agentbox
+from agentbox import Answer, Context, EventType, ExitReason, Request, Scope, Stdio
+from agentbox.errors import DeniedError, ExecError, PolicyError, StateError
+from support import ASK, ASK_EXEC, PATIENCE, Workspace
+
+
+class Commands(Workspace):
+    def test_output_and_end(self):
+        with Context() as context:
+            result = context.run(self.policy(), ["sh", "-c", "echo out; echo err >&2; exit 3"])
+        self.assertEqual((result.stdout, result.stderr, result.exit.code, result.ok), (b"out\n", b"err\n", 3, False))
+        self.assertEqual((result.explanation, result.denials), ("", []))
+
+    def test_denial_is_an_event_and_an_explanation(self):
+        with Context() as context:
+            result = context.run(self.policy(), ["sh", "-c", "echo x >/etc/motd"], label="call-7")
+            denial = [event for event in context.events() if event.type == EventType.DENIAL][0]
+        self.assertEqual((denial.target, denial.verb, denial.rule, denial.label), ("/etc/motd", "open", "default", "call-7"))
+        self.assertEqual((denial.layer, denial.access, denial.repeats), (agentbox.Layer.FILESYSTEM, agentbox.Access.WRITE, 1))
+        self.assertEqual(denial.to_dict()["target"], "/etc/motd")
+        self.assertEqual(result.denials[0]["target"], "/etc/motd")
+        self.assertIn("/etc/motd", result.explanation)
+        self.assertEqual(result.exit.denials, 1)
+
+    def test_files_of_pipes(self):
+        with Context() as context, context.open_box(self.policy()) as box:
+            with box.spawn(["tr", "a-z", "A-Z"], stdin=Stdio.PIPE, stdout=Stdio.PIPE) as process:
+                process.stdin.write(b"hello")
+                process.stdin.close()
+                self.assertEqual(process.stdout.read(), b"HELLO")
+                self.assertIsNone(process.stderr)
+                self.assertTrue(process.wait(PATIENCE).ok)
+
+    def test_descriptors_of_the_caller(self):
+        with Context() as context, context.open_box(self.policy()) as box, open(self.workspace / "log", "wb") as log:
+            with box.spawn(["sh", "-c", "echo one; echo two >&2"], stdout=log, stderr=log.fileno()) as process:
+                process.wait(PATIENCE)
+        self.assertEqual((self.workspace / "log").read_bytes(), b"one\ntwo\n")
+
+    def test_terminal(self):
+        with Context() as context, context.open_box(self.policy()) as box:
+            with box.spawn(["sh", "-c", "stty size; read x"], stdin=Stdio.PTY, stdout=Stdio.PTY, stderr=Stdio.PTY, rows=30, columns=91) as process:
+                self.assertEqual(process.stdout.read(100).split(), [b"30", b"91"])
+                process.stdin.write(b"\n")
+                self.assertTrue(process.wait(PATIENCE).ok)
+
+    def test_directory_and_environment(self):
+        with Context() as context:
+            result = context.run(self.policy(), ["sh", "-c", "pwd; echo $NAME"], cwd=self.workspace, env={"NAME": "value"})
+        self.assertEqual(result.stdout, f"{self.workspace}\nvalue\n".encode())
+
+    def test_time_out_signal_and_kill(self):
+        with Context() as context, context.open_box(self.policy()) as box:
+            self.assertEqual(box.run(["sleep", "1000"], timeout=0.05).exit.reason, ExitReason.TIMEOUT)
+            with box.spawn(["sleep", "1000"]) as process:
+                self.assertIsNone(process.wait(0))
+                process.signal(signal.SIGTERM)
+                self.assertEqual(process.wait(PATIENCE).code, signal.SIGTERM)
+                process.kill()
+                with self.assertRaises(StateError):
+                    process.signal(signal.SIGTERM)
+            with box.spawn(["sleep", "1000"]) as process:
+                box.kill()
+                self.assertEqual(process.wait(PATIENCE).reason, ExitReason.KILLED)
+
+    def test_command_that_is_not_there(self):
+        with Context() as context, self.assertRaises(ExecError) as caught:
+            context.run(self.policy(), ["no-such-program"])
+        self.assertEqual(caught.exception.step, "exec:no-such-program")
+        self.assertIn(caught.exception.os_code, (errno.ENOENT, errno.EACCES))
+
+    def test_one_string_is_no_command(self):
+        with Context() as context, self.assertRaises(TypeError):
+            context.run(self.policy(), "echo hello")
+
+    def test_grants(self):
+        (self.workspace / "release").mkdir()
+        with Context() as context, context.open_box(self.policy(ASK)) as box:
+            grant = box.grant(Request.write(self.workspace / "release/**"), approver="somebody")
+            self.assertTrue(box.run(["sh", "-c", f"echo 1 >{self.workspace}/release/1"]).ok)
+            self.assertEqual(len(box.grants()), 1)
+            box.revoke(grant)
+            with self.assertRaises(StateError):
+                box.revoke(grant)
+            self.assertIn("rung", box.receipt())
+
+
+class Questions(Workspace):
+    def make_release(self, **handlers):
+        self.script = f"mkdir {self.workspace}/release && echo done"
+        with Context(**handlers) as context:
+            return context.run(self.policy(ASK), ["sh", "-c", self.script])
+
+    def test_held_call_goes_on(self):
+        seen, where = [], []
+
+        def approve(event):
+            seen.append((event.rule, event.reason, event.target, event.retry))
+            where.append(threading.current_thread())
+            return Answer.allow(approver="test")
+
+        result = self.make_release(on_approval=approve)
+        self.assertEqual(seen, [("release", "a release needs a person", f"{self.workspace}/release", agentbox.Retry.HELD)])
+        self.assertEqual(where, [threading.current_thread()])
+        self.assertEqual((result.stdout, result.exit.denials), (b"done\n", 0))
+
+    def test_refusal_has_its_message(self):
+        result = self.make_release(on_approval=lambda event: Answer.deny("not on a Friday"))
+        self.assertEqual(result.exit.denials, 1)
+        self.assertIn("not on a Friday", result.explanation)
+
+    def test_handler_that_fails_has_refused_and_ends_the_command(self):
+        def fail(event):
+            raise RuntimeError("no idea")
+
+        with self.assertRaisesRegex(RuntimeError, "no idea"):
+            self.make_release(on_approval=fail)
+        self.assertFalse((self.workspace / "release").exists())
+
+    def test_answer_of_another_kind_is_a_refusal(self):
+        with self.assertRaises(TypeError):
+            self.make_release(on_approval=lambda event: True)
+        self.assertFalse((self.workspace / "release").exists())
+
+    def test_question_about_the_command_itself(self):
+        with Context(on_approval=lambda event: Answer.allow(Scope.BOX)) as context:
+            self.assertTrue(context.run(self.policy(ASK_EXEC), ["id"]).ok)
+        with Context(on_approval=lambda event: Answer.deny()) as context, self.assertRaises((ExecError, DeniedError)):
+            context.run(self.policy(ASK_EXEC), ["id"])
+
+    def test_interrupt_while_the_start_is_held(self):
+        def interrupt(event):
+            raise KeyboardInterrupt
+
+        with Context(on_approval=interrupt) as context, self.assertRaises(KeyboardInterrupt):
+            context.run(self.policy(ASK_EXEC), ["id"])
+
+    def test_events_reach_the_handler_in_order(self):
+        events = []
+        with Context(on_event=events.append) as context:
+            context.run(self.policy(), ["sh", "-c", "echo x >/etc/motd"])
+        self.assertEqual([event.type for event in events], [EventType.STARTED, EventType.DENIAL, EventType.EXITED])
+
+    def test_answers_without_handlers(self):
+        with Context() as context, context.open_box(self.policy(ASK)) as box:
+            with box.spawn(["mkdir", self.workspace / "release"]) as process:
+                event = context.wait_event(PATIENCE)
+                while event.type != EventType.APPROVAL:
+                    event = context.wait_event(PATIENCE)
+                context.answer(event, Answer.allow())
+                with self.assertRaises(StateError):
+                    context.answer(event, Answer.allow())
+                self.assertTrue(process.wait(PATIENCE).ok)
+            list(context.events())
+            self.assertIsNone(context.wait_event(0))
+
+
+class Hosts(Workspace):
+    def test_forked_child_has_no_handles_and_leaves_them_alone(self):
+        with Context() as context, context.open_box(self.policy()) as box:
+            child = os.fork()
+            if child == 0:
+                try:
+                    box.run(["true"])
+                except StateError:
+                    box.close()
+                    context.close()
+                    os._exit(7)
+                os._exit(1)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+            self.assertTrue(box.run(["true"]).ok)
+
+    def test_closing_a_box_ends_its_commands(self):
+        with Context() as context:
+            with context.open_box(self.policy()) as box:
+                process = box.spawn(["sleep", "1000"])
+            self.assertEqual(process.wait(PATIENCE).reason, ExitReason.KILLED)
+            process.close()
+
+    def test_handle_closed_by_another_thread_stays_valid_for_a_call(self):
+        with Context() as context, context.open_box(self.policy()) as box:
+            process = box.spawn(["sh", "-c", "read x"], stdin=Stdio.PIPE)
+            writer, ended = process.take_stdio(0), []
+            pointer = process._c
+            thread = threading.Thread(target=lambda: ended.append(agentbox._raw.lib.abx_process_wait(pointer, -1, agentbox._raw.struct("abx_exit"))))
+            thread.start()
+            process.close()
+            os.close(writer)
+            thread.join(PATIENCE)
+            self.assertEqual(ended, [0])
+
+    def test_refused_policy_opens_no_box(self):
+        with self.assertRaises(PolicyError), Context() as context:
+            context.open_box(agentbox.Policy.from_json({"version": 2}))
+
+
+if __name__ == "__main__":
+    unittest.main()
