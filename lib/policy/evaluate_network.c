@@ -14,10 +14,61 @@ static const char closed_alternative[] =
         "use a host of the public network; 'private' or 'host_loopback' of the policy's network "
         "section could open this address";
 
+/* Whether a list lets the address through that nothing opens: lists say what goes there only. */
+static bool
+is_listed(const struct layer *layer, const struct host_pattern *address, uint32_t port,
+        bool by_itself)
+{
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+
+        if (rule->verdict != ABX_VERDICT_DENY && rule_can_speak(rule, port, false) &&
+                host_pattern_match(rule->matcher, address) >= 0 &&
+                (!by_itself || host_is_single(rule->matcher))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A closed address, for which no rule speaks.  False: there is nothing to say about it. */
+static bool
+rule_by_closure(const struct layer *layer, const struct host_pattern *host, uint32_t port,
+        struct ruling *ruling)
+{
+    if (layer->settings.network != NETWORK_FILTERED || host->form != HOST_ADDRESS ||
+            !host_is_closed(host)) {
+        return false;
+    }
+    if (host_is_localhost(host)) {
+        if (!is_listed(layer, host, port, true)) {
+            return false;
+        }
+        rule_by_nature(ABX_VERDICT_DENY, "network:loopback",
+                "localhost is the box's own, and the policy lists it without opening this port of "
+                "the host's",
+                "list the port in 'host_loopback' of the policy's network section", ruling);
+        ruling->from_default = false; /* no grant leads there */
+        return true;
+    }
+    if (!is_listed(layer, host, port, false)) {
+        return false;
+    }
+    rule_by_nature(ABX_VERDICT_DENY, "network:closed",
+            "the policy lists this address without opening it, and it is not public (private, "
+            "link-local, metadata or the like)",
+            "list the address in 'private' of the policy's network section", ruling);
+    return true;
+}
+
 /* A rule for hosts, or none.  A connection of which requests are decided one by one is open. */
 static void
-rule_by_host(const struct layer *layer, const struct pick *pick, struct ruling *ruling)
+rule_by_host(const struct layer *layer, const struct pick *pick, const struct host_pattern *host,
+        uint32_t port, struct ruling *ruling)
 {
+    if (pick->rule == NO_RULE && rule_by_closure(layer, host, port, ruling)) {
+        return;
+    }
     if (pick->rule == NO_RULE) {
         rule_by_default(layer, SLOT_CONNECT,
                 layer->settings.network == NETWORK_HOST ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY,
@@ -53,7 +104,7 @@ decide_connect(const struct layer *layer, bool is_innermost, const abx_request *
         return true;
     }
     index_pick_host(layer, &host, port, &pick);
-    rule_by_host(layer, &pick, ruling);
+    rule_by_host(layer, &pick, &host, port, ruling);
     return true;
 }
 
@@ -126,7 +177,7 @@ decide_http(const struct layer *layer, bool is_innermost, const abx_request *req
         return true;
     }
     index_pick_http(layer, &url, request->verb == NULL ? "GET" : request->verb, &pick);
-    rule_by_host(layer, &pick, ruling);
+    rule_by_host(layer, &pick, &url.host, url.port, ruling);
     if (pick.rule != NO_RULE && vec_at(&layer->rules, struct rule, pick.rule)->n_http > 0) {
         rule_by_request(layer, &pick, ruling);
         *ret_action = pick.http != NULL ? pick.http->action : NULL;
@@ -159,7 +210,7 @@ decide_address(const struct layer *layer, bool is_innermost, const struct host_p
     }
     index_pick_host(layer, address, port, &pick);
     if (pick.rule != NO_RULE) {
-        rule_by_host(layer, &pick, ruling);
+        rule_by_host(layer, &pick, address, port, ruling);
     } else if (is_closed) {
         rule_by_nature(
                 ABX_VERDICT_DENY, "network:closed", closed_reason, closed_alternative, ruling);

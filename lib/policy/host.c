@@ -272,6 +272,16 @@ host_is_single(const struct host_pattern *pattern)
     return pattern->form == HOST_NAME || (pattern->form == HOST_ADDRESS && pattern->prefix == 128);
 }
 
+bool
+host_is_localhost(const struct host_pattern *host)
+{
+    struct host_pattern loopback;
+
+    be_loopback(&loopback);
+    return host->form == HOST_ADDRESS && host->prefix == loopback.prefix &&
+           memcmp(host->bytes, loopback.bytes, sizeof loopback.bytes) == 0;
+}
+
 /* The spelling of a block; IPv4 dotted. */
 static bool
 print_block(const struct host_pattern *pattern, struct str *out)

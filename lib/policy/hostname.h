@@ -32,6 +32,8 @@ struct host_pattern {
 abx_status host_parse(const char *host, struct host_pattern *ret_pattern, struct fail *fail);
 /* Whether a pattern could be a request's target: a name or one address. */
 bool host_is_single(const struct host_pattern *pattern);
+/* Whether it is the one address that "localhost" is. */
+bool host_is_localhost(const struct host_pattern *host);
 /* How much of `host` the pattern matched (longer is more), or -1. */
 int host_pattern_match(const struct host_pattern *pattern, const struct host_pattern *host);
 bool host_name_is_public(const char *name);

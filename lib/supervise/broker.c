@@ -164,6 +164,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         return ABX_VERDICT_ALLOW;
     }
     if (act->quiet) {
+        write_refusal(act->refusal, &grounds);
         return ruling.verdict;
     }
     if (ruling.verdict == ABX_VERDICT_ASK) {

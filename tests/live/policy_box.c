@@ -38,6 +38,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     struct ruling ruling = { 0 };
     abx_verdict verdict = policy_decide(box->policy, &request, &ruling);
 
+    if (act->quiet && act->refusal != NULL) {
+        snprintf(act->refusal->rule, sizeof act->refusal->rule, "%s", ruling.id);
+    }
     if (verdict == ABX_VERDICT_ALLOW || act->quiet) {
         return verdict;
     }

@@ -138,6 +138,47 @@ START_TEST(a_port_of_the_host_where_nobody_listens_refuses)
 }
 END_TEST
 
+/* A socket that does not wait is refused behind its call. */
+static const struct unopened_port {
+    const char *network, *script, *output;
+    bool is_told;
+} unopened_ports[] = {
+    { "\"allow\": [\"localhost:28080\"]", "hello('localhost', 28080)", "localhost ECONNREFUSED\n",
+            true },
+    { "\"ask\": [\"127.0.0.1:28080\"]", "hello('0.0.0.0', 28080)", "0.0.0.0 ECONNREFUSED\n", true },
+    { "\"allow\": [\"localhost:28080\"]",
+            "s = socket.socket(); s.setblocking(False)\n"
+            "print(errno.errorcode[s.connect_ex(('127.0.0.1', 28080))])\n"
+            "select.select([], [s], [])\n"
+            "print(errno.errorcode[s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)])",
+            "EINPROGRESS\nECONNREFUSED\n", true },
+    { "\"allow\": [\"localhost:28080\"]",
+            "l = socket.socket(); l.bind(('', 28080)); l.listen(8)\n"
+            "s = socket.create_connection(('localhost', 28080)); print('own')",
+            "own\n", false },
+    { "\"allow\": [\"localhost:28081\"]", "hello('localhost', 28080)", "localhost ECONNREFUSED\n",
+            false },
+    { "\"allow\": [\"0.0.0.0/0:28080\"]", "hello('localhost', 28080)", "localhost ECONNREFUSED\n",
+            false },
+};
+
+START_TEST(a_port_of_localhost_that_is_listed_and_not_opened_is_told_where_nobody_listens)
+{
+    const struct unopened_port *c = &unopened_ports[_i];
+    char policy[256];
+
+    snprintf(policy, sizeof policy,
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]}},"
+            "\"network\":{\"mode\":\"filtered\",%s}}",
+            c->network);
+    net_box_close(&net);
+    net_box_open_policy(&net, policy);
+    net_box_expect(&net, c->script, c->output);
+    ck_assert(net_box_denied(&net, "connect localhost:28080\n") == c->is_told);
+    ck_assert_uint_eq(net.fake.n_connected, 0);
+}
+END_TEST
+
 /* ---- the proxy ---- */
 
 START_TEST(the_proxy_is_where_its_url_says_and_needs_no_rule)
@@ -405,6 +446,9 @@ make_suite(void)
     tcase_add_loop_test(tcase, a_port_of_the_host_that_another_rule_closes_is_denied_and_told, 0,
             (int)N_ELEMENTS(closed_ports));
     tcase_add_test(tcase, a_port_of_the_host_where_nobody_listens_refuses);
+    tcase_add_loop_test(tcase,
+            a_port_of_localhost_that_is_listed_and_not_opened_is_told_where_nobody_listens, 0,
+            (int)N_ELEMENTS(unopened_ports));
     tcase_add_test(tcase, the_proxy_is_where_its_url_says_and_needs_no_rule);
     tcase_add_loop_test(
             tcase, what_no_box_gets_is_refused_with_its_event, 0, N_ELEMENTS(refusal_cases));

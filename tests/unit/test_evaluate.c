@@ -406,6 +406,35 @@ START_TEST(a_connection_elsewhere_is_told_each_destination_once_with_its_ports)
 }
 END_TEST
 
+static const struct closed_case {
+    const char *network, *target, *rule, *alternative; /* of the policy that has to say more */
+} closed_cases[] = {
+    { "\"allow\":[\"localhost:8080\"]", "::1", "network:loopback", "'host_loopback'" },
+    { "\"ask\":[\"127.0.0.1:8080\"]", "localhost", "network:loopback", "'host_loopback'" },
+    { "\"allow\":[\"localhost:8081\"]", "localhost", "default", "" },
+    { "\"allow\":[\"0.0.0.0/0:8080\"]", "localhost", "default", "" },
+    { "\"allow\":[\"10.0.0.0/8:8080\"]", "10.1.2.3", "network:closed", "'private'" },
+    { "\"allow\":[\"0.0.0.0/0:8080\"]", "169.254.169.254", "network:closed", "'private'" },
+    { "\"allow\":[\"0.0.0.0/0:8081\"]", "10.1.2.3", "default", "" },
+};
+
+START_TEST(what_is_listed_and_not_opened_says_what_to_write)
+{
+    const struct closed_case *c = &closed_cases[_i];
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    struct abx_request request = { sizeof request, ABX_REQUEST_CONNECT, 0, 8080, c->target };
+    struct ruling ruling;
+    char json[512];
+
+    snprintf(json, sizeof json, "{\"version\":1,\"network\":{\"mode\":\"filtered\",%s}}",
+            c->network);
+    ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &policy, NULL), ABX_OK);
+    ck_assert_uint_eq(policy_decide(policy, &request, &ruling), ABX_VERDICT_DENY);
+    ck_assert_str_eq(ruling.id, c->rule);
+    ck_assert_msg(strstr(ruling.alternative, c->alternative) != NULL, "%s", ruling.alternative);
+}
+END_TEST
+
 static const struct loopback_case {
     const char *network, *target;
     abx_verdict verdict;
@@ -675,6 +704,8 @@ make_suite(void)
     tcase_add_test(tcase, a_rule_without_a_reason_gets_a_sentence);
     tcase_add_loop_test(tcase, a_connection_elsewhere_is_told_each_destination_once_with_its_ports,
             0, N_ELEMENTS(connect_cases));
+    tcase_add_loop_test(
+            tcase, what_is_listed_and_not_opened_says_what_to_write, 0, N_ELEMENTS(closed_cases));
     tcase_add_loop_test(tcase, a_port_of_the_host_is_decided_alike_by_each_of_its_names, 0,
             N_ELEMENTS(loopback_cases));
     tcase_add_test(tcase, requests_and_credentials_know_a_port_of_the_host_by_each_of_its_names);

@@ -148,6 +148,29 @@ START_TEST(a_denial_has_words_for_the_program_that_is_refused)
 }
 END_TEST
 
+START_TEST(who_only_wants_to_know_has_the_words_of_a_denial_too)
+{
+    struct refusal refusal = { 0 };
+    const struct act act = { .request = ABX_REQUEST_CONNECT,
+        .target = "no.test",
+        .port = 443,
+        .verb = "connect",
+        .content = -1,
+        .quiet = true,
+        .refusal = &refusal };
+    abx_event *event;
+
+    open_with(FILTERED);
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, NULL), ABX_VERDICT_DENY);
+    ck_assert_str_eq(refusal.rule, "/network/deny/0");
+    while (abx_context_next_event(context, &event) == ABX_OK) {
+        ck_assert_uint_ne(abx_event_get_type(event), ABX_EVENT_DENIAL);
+        abx_event_unref(event);
+    }
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_question_has_the_words_of_a_refusal_too)
 {
     struct refusal refusal = { 0 };
@@ -331,6 +354,7 @@ make_suite(void)
     tcase_add_test(tcase, a_policy_may_set_the_proxy_otherwise);
     tcase_add_test(tcase, a_box_without_a_network_has_neither);
     tcase_add_test(tcase, a_denial_has_words_for_the_program_that_is_refused);
+    tcase_add_test(tcase, who_only_wants_to_know_has_the_words_of_a_denial_too);
     tcase_add_test(tcase, a_question_has_the_words_of_a_refusal_too);
     tcase_add_test(tcase, a_grant_of_a_host_is_for_exactly_one_host_and_port);
     tcase_add_test(tcase, what_no_grant_of_a_host_can_be);

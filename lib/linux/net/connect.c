@@ -87,6 +87,59 @@ connect_own(struct call *call, int fd, const struct address *address, int object
     return call->connecting == NULL ? call_starved(call, "", 0) : CALL_CONNECT;
 }
 
+/* Whether the policy lists this port of localhost and opens none of the host's: then a program that
+ * finds nobody there is told (net_tell_refused). */
+static bool
+means_host(const struct call *call, const struct address *address)
+{
+    const struct broker *broker = call->boundary->broker;
+    const struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
+    struct refusal refusal = { 0 };
+    const struct act act = { .request = ABX_REQUEST_CONNECT,
+        .port = address_port(address),
+        .target = "localhost",
+        .verb = "connect",
+        .content = -1,
+        .quiet = true,
+        .refusal = &refusal };
+    uint64_t unused = 0;
+
+    return broker->decide(broker->data, &subject, &act, &unused) == ABX_VERDICT_DENY &&
+           strcmp(refusal.rule, "network:loopback") == 0;
+}
+
+/* To an address of the box's own, in a box with a way out.  Who means localhost tries ::1 first and
+ * 127.0.0.1 then, so only that one is told: a server may be at either. */
+static enum call_result
+connect_inside(struct call *call, int fd, const struct address *asked, const struct address *is)
+{
+    enum call_result result = connect_own(call, fd, asked, -1, NULL);
+    uint32_t ipv4;
+
+    if (result == CALL_CONNECT && address_is_localhost(is) && address_ipv4(is, &ipv4) &&
+            means_host(call, is)) {
+        connecting_tell_refused(call->connecting);
+    }
+    return result;
+}
+
+void
+net_tell_refused(struct call *call, const struct address *address)
+{
+    const struct broker *broker = call->boundary->broker;
+    const struct subject subject = { .command = call->command, .pid = call->pid };
+    const struct act act = { .request = ABX_REQUEST_CONNECT,
+        .port = address_port(address),
+        .target = "localhost",
+        .verb = "connect",
+        .content = -1 };
+    uint64_t ticket = 0;
+
+    if (broker->decide(broker->data, &subject, &act, &ticket) == ABX_VERDICT_ASK) {
+        broker->withdraw(broker->data, ticket);
+    }
+}
+
 enum call_result
 net_connect(struct call *call, const struct address *address)
 {
@@ -224,7 +277,7 @@ connect_filtered(struct call *call, const struct address *asked)
     }
     address_specify(&address);
     if (is_connected(fd) || (net_is_own(call, &address) && !is_host_port(call, &address))) {
-        return connect_own(call, fd, asked, -1, NULL);
+        return connect_inside(call, fd, asked, &address);
     }
     if (doors_is_proxy(call->boundary->doors, &address)) {
         return leave(call, fd, WAY_PROXY, "", &address);

@@ -8,9 +8,11 @@
 #include "linux/listen/workers.h"
 #include "linux/net/dialling.h"
 #include "linux/net/doors.h"
+#include "linux/net/net_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,7 @@ struct connecting {
     struct address address;
     struct passage *passage; /* or NULL; what was dialled stays with the call until it is used */
     int error; /* or LATER */
+    bool tells_refused; /* where it was, that is told */
 };
 
 /* ---- the threads of a box ---- */
@@ -130,6 +133,12 @@ connecting_free(struct connecting *connecting)
     }
 }
 
+void
+connecting_tell_refused(struct connecting *connecting)
+{
+    connecting->tells_refused = true;
+}
+
 /* A path cannot be longer than an address; any object can be named so. */
 static void
 name_object(struct connecting *connecting)
@@ -178,6 +187,18 @@ connect_patiently(const struct connecting *connecting)
     return error;
 }
 
+/* A socket that does not wait is refused behind the call, on loopback at once.  The error stays the
+ * caller's. */
+static bool
+was_refused(const struct connecting *connecting)
+{
+    struct pollfd state = { .fd = connecting->fd, .events = POLLOUT };
+
+    return connecting->error == ECONNREFUSED ||
+           (connecting->error == EINPROGRESS && poll(&state, 1, PATIENCE_US / 1000) == 1 &&
+                   (state.revents & POLLERR) != 0);
+}
+
 /* Under lock: answers the call, if it still waits. */
 static void
 tell(struct connecting *connecting, struct listeners *listeners)
@@ -200,6 +221,9 @@ tell(struct connecting *connecting, struct listeners *listeners)
     if (*passage != NULL && (connecting->error == 0 || connecting->error == EINPROGRESS)) {
         doors_expect(
                 call->boundary->doors, connecting->fd, &connecting->address, steal_ptr(passage));
+    }
+    if (connecting->tells_refused) {
+        net_tell_refused(call, &connecting->address);
     }
     call_finish(call,
             connecting->error == 0 ? call_return(call, 0) : call_fail(call, connecting->error));
@@ -246,6 +270,7 @@ run(void *data)
     }
     connecting->error =
             is_wanted(connecting->connectors) ? connect_patiently(connecting) : ECANCELED;
+    connecting->tells_refused = connecting->tells_refused && was_refused(connecting);
     finish(connecting);
 }
 

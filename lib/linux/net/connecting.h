@@ -24,6 +24,8 @@ void connectors_leave(struct connectors *connectors);
 struct connecting *connecting_new(
         int fd, const struct address *address, int object, struct passage **passage);
 void connecting_free(struct connecting *connecting); /* NULL is nothing */
+/* If nobody listens there, that is told as a denial (net_tell_refused). */
+void connecting_tell_refused(struct connecting *connecting);
 /* Takes the connecting of a kept call, which waits for it from then on (held_add) or is refused. */
 void connecting_start(struct call *call);
 

@@ -23,6 +23,9 @@ enum call_result net_refuse_datagram(
         struct call *call, const struct address *address, const char *verb);
 /* Whether it ends inside the box. */
 bool net_is_own(const struct call *call, const struct address *address);
+/* The event for a program that found nobody at this port of the box's own loopback, where the
+ * policy lists the port and opens none of the host's. */
+void net_tell_refused(struct call *call, const struct address *address);
 
 /* net.c */
 /* What a handler returns for an error (negative) in getting at the call's arguments. */
