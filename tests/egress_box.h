@@ -42,6 +42,7 @@ bool broker_is_quiet(void); /* nothing was told that was not taken */
  * when this is called).  What is connected to 8.8.8.8 comes to 127.0.0.1. */
 void resolver_be_quick(void);
 size_t resolver_is_busy_with(void); /* slow names that it is asked for */
+size_t resolver_was_asked(void); /* how often in all */
 
 /* A listening socket on 127.0.0.1; `backlog` < 0: one that answers nothing (its queue is full). */
 int listen_on_loopback(int backlog, uint16_t *ret_port);

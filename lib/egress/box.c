@@ -290,6 +290,7 @@ stop(void *data)
     while (box->parts != NULL) {
         box->parts->end(box->parts);
     }
+    hosts_done(&box->hosts);
     secrets_free(box->secrets);
 }
 

@@ -4,6 +4,7 @@
 #ifndef ABX_EGRESS_BOX_H
 #define ABX_EGRESS_BOX_H
 
+#include "egress/hosts.h"
 #include "egress/thread.h"
 
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ struct egress_box {
     struct trust *trust; /* who is believed outside; NULL: no requests are read */
     char *extra_ca; /* whom the policy adds, PEM; NULL: nobody */
     struct secrets *secrets;
+    struct hosts hosts;
     struct part *parts;
     size_t n_parts;
     struct decision *decisions; /* that wait for an answer */

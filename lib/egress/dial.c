@@ -15,6 +15,7 @@
 #include "egress/lookup.h"
 #include "egress/through.h"
 
+#include "base/loop.h"
 #include "base/mem.h"
 
 #include <arpa/inet.h>
@@ -29,11 +30,6 @@
 #define ADDRESSES_MAX 16u
 #define NEXT_AFTER_MS 250
 #define PATIENCE_S 60 /* for all of it */
-
-struct address {
-    struct sockaddr_storage storage;
-    socklen_t length;
-};
 
 struct attempt {
     struct dial *dial;
@@ -451,6 +447,17 @@ dial_allowed(struct dial *dial)
 }
 
 /* ---- names ---- */
+static const char *
+name_of(const struct dial *dial)
+{
+    return dial->proxy != NULL ? dial->proxy->host : dial->errand->destination.name;
+}
+
+static uint16_t
+port_of(const struct dial *dial)
+{
+    return dial->proxy != NULL ? dial->proxy->port : dial->errand->destination.port;
+}
 
 /* The program sees an errno, and no name that is unknown: the event says what it was. */
 static void
@@ -472,6 +479,27 @@ tell_unknown(struct dial *dial, int error)
 }
 
 static void
+dial_found(struct dial *dial)
+{
+    if (dial->proxy != NULL) {
+        begin_next(dial);
+    } else {
+        dial_allowed(dial);
+    }
+}
+
+static void
+keep_host(struct dial *dial)
+{
+    struct address addresses[ADDRESSES_MAX];
+
+    for (size_t i = 0; i < dial->n; i++) {
+        addresses[i] = dial->attempts[i].address;
+    }
+    hosts_keep(&dial->box->hosts, clock_now_ns(), name_of(dial), port_of(dial), addresses, dial->n);
+}
+
+static void
 looked_up(void *data, int error, const struct addrinfo *addresses)
 {
     struct dial *dial = data;
@@ -481,11 +509,8 @@ looked_up(void *data, int error, const struct addrinfo *addresses)
         add_address(dial, addresses->ai_addr, addresses->ai_addrlen);
     }
     if (error == 0 && dial->n > 0) {
-        if (dial->proxy != NULL) {
-            begin_next(dial);
-        } else {
-            dial_allowed(dial);
-        }
+        keep_host(dial);
+        dial_found(dial);
         return;
     }
     if (dial->proxy != NULL) {
@@ -494,6 +519,20 @@ looked_up(void *data, int error, const struct addrinfo *addresses)
         tell_unknown(dial, error == 0 ? EAI_NONAME : error);
     }
     finish(dial, -1, EHOSTUNREACH, NULL);
+}
+
+/* False: the host is to be asked. */
+static bool
+add_host(struct dial *dial, const char *name, uint16_t port)
+{
+    const struct host *host = hosts_find(&dial->box->hosts, clock_now_ns(), name, port);
+
+    for (size_t i = 0; host != NULL && i < host->n; i++) {
+        const struct address *address = &host->addresses[i];
+
+        add_address(dial, (const struct sockaddr *)&address->storage, address->length);
+    }
+    return host != NULL;
 }
 
 /* False: it is a name. */
@@ -518,8 +557,8 @@ static void
 first_step(struct dial *dial)
 {
     const struct destination *to = &dial->errand->destination;
-    const char *name = dial->proxy != NULL ? dial->proxy->host : to->name;
-    const uint16_t port = dial->proxy != NULL ? dial->proxy->port : to->port;
+    const char *name = name_of(dial);
+    const uint16_t port = port_of(dial);
 
     if (to->way == WAY_HOST_LOOPBACK) { /* the policy lists the port */
         add_literal(dial, "127.0.0.1", to->port);
@@ -527,6 +566,8 @@ first_step(struct dial *dial)
         begin_next(dial);
     } else if (add_literal(dial, name, port)) { /* the very address was decided */
         begin_next(dial);
+    } else if (add_host(dial, name, port)) {
+        dial_found(dial);
     } else {
         dial->lookup =
                 lookup_start(dial->box->egress->lookups, dial->box, name, port, looked_up, dial);

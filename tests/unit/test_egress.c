@@ -137,6 +137,53 @@ START_TEST(a_name_that_the_host_does_not_know_cannot_be_reached_and_is_told)
 }
 END_TEST
 
+/* How often the host is asked for a name that is dialled twice at once after the other. */
+static size_t
+lookups_of_two_dials(const char *name, int expected)
+{
+    size_t before = resolver_was_asked();
+    uint64_t dialled;
+
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(dial_and_wait(name, port, WAY_TRANSPARENT, &dialled), expected);
+        if (expected == 0) {
+            close(accept_one(listener));
+        }
+    }
+    return resolver_was_asked() - before;
+}
+
+START_TEST(a_name_that_was_looked_up_a_moment_ago_is_not_asked_for_again)
+{
+    while (lookups_of_two_dials("localhost", 0) == 2) { /* a second went by */
+    }
+}
+END_TEST
+
+START_TEST(what_is_known_of_a_name_is_decided_about_each_time)
+{
+    struct told told;
+
+    while (lookups_of_two_dials("private.test", EACCES) == 2) {
+        for (int i = 0; i < 2; i++) {
+            broker_tells(&told);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        broker_tells(&told);
+        ck_assert_str_eq(told.target, "private.test");
+        ck_assert_str_eq(told.rule, "network:closed");
+    }
+    ck_assert(broker_is_quiet());
+}
+END_TEST
+
+START_TEST(a_name_that_the_host_does_not_know_is_asked_for_again)
+{
+    ck_assert_uint_eq(lookups_of_two_dials("unknown.test", EHOSTUNREACH), 2);
+}
+END_TEST
+
 START_TEST(slow_lookups_of_one_box_do_not_hold_up_another)
 {
     struct egress_box *slow = the_box, *other;
@@ -575,6 +622,9 @@ make_suite(void)
     tcase_add_test(dial, a_name_that_leads_to_a_closed_address_is_denied_with_its_event);
     tcase_add_test(dial, of_a_names_addresses_only_those_that_may_be_are_dialled);
     tcase_add_test(dial, a_name_that_the_host_does_not_know_cannot_be_reached_and_is_told);
+    tcase_add_test(dial, a_name_that_was_looked_up_a_moment_ago_is_not_asked_for_again);
+    tcase_add_test(dial, what_is_known_of_a_name_is_decided_about_each_time);
+    tcase_add_test(dial, a_name_that_the_host_does_not_know_is_asked_for_again);
     tcase_add_test(dial, slow_lookups_of_one_box_do_not_hold_up_another);
     tcase_add_test(dial, closing_does_not_wait_for_a_resolver);
     tcase_add_test(dial, what_was_dialled_and_is_not_wanted_is_closed);
