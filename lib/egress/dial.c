@@ -272,22 +272,32 @@ attempt_ready(evutil_socket_t fd, short events, void *data)
     }
 }
 
+static int
+connect_to(const struct attempt *attempt)
+{
+    const struct sockaddr *to = (const struct sockaddr *)&attempt->address.storage;
+
+    return connect(attempt->fd, to, attempt->address.length) < 0 ? errno : 0;
+}
+
 /* 0: it goes on, or *ret_done; else an errno. */
 static int
 begin(struct attempt *attempt, bool *ret_done)
 {
+    int error;
+
     attempt->fd = socket(attempt->address.storage.ss_family,
             SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
     if (attempt->fd < 0) {
         return errno;
     }
-    *ret_done = connect(attempt->fd, (const struct sockaddr *)&attempt->address.storage,
-                        attempt->address.length) == 0;
-    if (*ret_done) {
-        return is_own(attempt->fd) ? ECONNREFUSED : 0;
+    error = connect_to(attempt);
+    if (error == EINPROGRESS) { /* who is on this host has answered by now, often */
+        error = connect_to(attempt);
     }
-    if (errno != EINPROGRESS) {
-        return errno;
+    if (error != EALREADY) {
+        *ret_done = error == 0;
+        return error == 0 && is_own(attempt->fd) ? ECONNREFUSED : error;
     }
     attempt->event = event_new(
             egress_base(attempt->dial->box), attempt->fd, EV_WRITE, attempt_ready, attempt);

@@ -27,6 +27,7 @@ enum call_wait {
     WAIT_ANSWER, /* to its last question */
     WAIT_WHILE, /* a moment */
     WAIT_DIAL, /* the gateway */
+    WAIT_LOOP, /* its turn on the loop's thread, since the gateway has answered */
     WAIT_CONNECT /* its connect */
 };
 

@@ -101,6 +101,8 @@ held_add(struct call *call)
         refuse(call, EACCES);
     } else if (has_answer) {
         apply(call, verdict);
+    } else if (loop_is_own_thread(listeners->boundary->loop)) {
+        held_watch(listeners);
     } else {
         wake_loop(listeners);
     }
@@ -168,14 +170,31 @@ is_dialled(const struct call *call, const void *data)
 void
 held_dialled(struct listeners *listeners, const struct dialling *dialling)
 {
+    pthread_mutex_lock(&listeners->lock);
+    for (struct call *call = listeners->held; call != NULL; call = call->next) {
+        if (is_dialled(call, dialling)) {
+            call->wait = WAIT_LOOP;
+        }
+    }
+    pthread_mutex_unlock(&listeners->lock);
+    wake_loop(listeners);
+}
+
+static bool
+has_turn(const struct call *call, const void *data)
+{
+    return call->wait == WAIT_LOOP;
+}
+
+struct call *
+held_take_turns(struct listeners *listeners)
+{
     struct call *taken;
 
     pthread_mutex_lock(&listeners->lock);
-    taken = take(listeners, is_dialled, dialling);
+    taken = take(listeners, has_turn, NULL);
     pthread_mutex_unlock(&listeners->lock);
-    if (taken != NULL) {
-        run_again(taken);
-    }
+    return taken;
 }
 
 static bool

@@ -85,8 +85,11 @@ void git_forget(struct listeners *listeners);
 /* Keeps a call until what it waits for has come.  Any thread. */
 void held_add(struct call *call);
 void held_answer(struct listeners *listeners, uint64_t ticket, abx_verdict verdict);
-/* The gateway has answered: the call that waits for it goes on.  Any thread. */
+/* The gateway has answered: the call that waits for it goes on, on the loop's thread.  Any thread.
+ */
 void held_dialled(struct listeners *listeners, const struct dialling *dialling);
+/* The calls whose turn it is, as a list, no longer held.  Loop thread. */
+struct call *held_take_turns(struct listeners *listeners);
 /* The call that waits for this, no longer held; NULL: it was dropped.  Any thread. */
 struct call *held_connected(struct listeners *listeners, const struct connecting *connecting);
 /* All of this listener (NULL: of the box), and what may still come: withdrawn and refused. */

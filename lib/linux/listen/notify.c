@@ -209,6 +209,19 @@ run_here(struct listeners *listeners, struct call *call)
     }
 }
 
+/* What was on a worker before may not block here. */
+static void
+run_dialled(struct listeners *listeners)
+{
+    struct call *next;
+
+    for (struct call *call = held_take_turns(listeners); call != NULL; call = next) {
+        next = call->next;
+        call->on_worker = false;
+        run_here(listeners, call);
+    }
+}
+
 static void
 resume(struct notify *notify)
 {
@@ -278,6 +291,7 @@ on_wake(void *data, uint32_t events)
     uint64_t count;
 
     (void)!read(listeners->wake, &count, sizeof count);
+    run_dialled(listeners);
     for (struct notify *notify = listeners->first; notify != NULL; notify = notify->next) {
         resume(notify);
     }

@@ -172,7 +172,14 @@ cross(struct call *call, int fd, struct passage **passage)
     if (r < 0) {
         return call_is_starved(r) ? call_starved(call, "", 0) : call_fail(call, ENETUNREACH);
     }
-    return connect_own(call, fd, &target, -1, call->dialling == NULL ? passage : NULL);
+    r = doors_are_at(call->boundary->doors, &target) ? connecting_try(fd, &target) : 1;
+    if (r > 0) {
+        return connect_own(call, fd, &target, -1, call->dialling == NULL ? passage : NULL);
+    }
+    if (r == 0 || r == -EINPROGRESS) {
+        doors_expect(call->boundary->doors, fd, &target, steal_ptr(passage));
+    }
+    return r == 0 ? call_return(call, 0) : call_fail(call, -r);
 }
 
 /* The gateway has connected outside, or has not. */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,36 @@ struct connecting {
     int error; /* or LATER */
     bool tells_refused; /* where it was, that is told */
 };
+
+/* ---- at once ---- */
+
+/* connect() asks the socket whether to wait, which is the box's; this asks its own flags.  Without
+ * data it sends what a connect sends, and asks for a cookie, which no listener of ours gives. */
+static int
+connect_without_waiting(int fd, const struct address *to)
+{
+    const struct sockaddr *name = (const struct sockaddr *)&to->storage;
+    const int flags = MSG_FASTOPEN | MSG_DONTWAIT | MSG_NOSIGNAL;
+
+    return sendto(fd, NULL, 0, flags, name, to->length) < 0 ? errno : 0;
+}
+
+int
+connecting_try(int fd, const struct address *to)
+{
+    int protocol = 0, error;
+    socklen_t size = sizeof protocol;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) < 0 || protocol != IPPROTO_TCP) {
+        return 1;
+    }
+    error = connect_without_waiting(fd, to);
+    if (error == EINPROGRESS && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0) {
+        error = connect_without_waiting(fd, to); /* the listener has answered by now, mostly */
+    }
+    /* EOPNOTSUPP: the system's settings are without it. */
+    return error == EALREADY || error == EAGAIN || error == EOPNOTSUPP ? 1 : -error;
+}
 
 /* ---- the threads of a box ---- */
 

@@ -3,7 +3,8 @@
  *
  * Who shares a socket can make its connect wait for ever, at any moment: by taking O_NONBLOCK or
  * SO_SNDTIMEO away, where the other end's backlog is full.  So none is made on the loop's thread,
- * nor on the workers; and a box closes without waiting for one. */
+ * nor on the workers, but by a call that cannot wait (connecting_try); and a box closes without
+ * waiting for one. */
 #ifndef ABX_LINUX_CONNECTING_H
 #define ABX_LINUX_CONNECTING_H
 
@@ -12,6 +13,10 @@
 
 struct connectors; /* of a box */
 struct connecting; /* one connect */
+
+/* Connects a TCP socket to a listener of ours, which takes no data with the first packet: 0; 1: it
+ * is not over at once, and may go on; or the -errno of connect(). */
+int connecting_try(int fd, const struct address *to);
 
 struct connectors *connectors_new(struct listeners *listeners); /* NULL: no memory */
 /* No call is answered any more.  What still waits is woken where it can be, and left to itself.

@@ -263,6 +263,12 @@ doors_open(
 }
 
 bool
+doors_are_at(const struct doors *doors, const struct address *target)
+{
+    return doors->shared_port == 0 && !address_is_loopback(target);
+}
+
+bool
 doors_is_proxy(const struct doors *doors, const struct address *address)
 {
     uint32_t host;

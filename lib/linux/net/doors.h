@@ -21,6 +21,8 @@ bool doors_add(struct doors *doors, int fd, uint16_t port);
  */
 int doors_open(
         struct doors *doors, const struct address *to, bool may_block, struct address *ret_target);
+/* Whether such a target is a listener of ours, and nobody else's can be there. */
+bool doors_are_at(const struct doors *doors, const struct address *target);
 /* A socket was, or is being, connected to that for the passage, which is taken.  Any thread. */
 void doors_expect(
         struct doors *doors, int socket, const struct address *target, struct passage *passage);
