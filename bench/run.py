@@ -153,13 +153,17 @@ def network():
     rows_of([sys.executable, str(ROOT / "bench/network.py"), str(BUILD), work])
 
 
+def bindings():
+    rows_of([sys.executable, str(ROOT / "bench/python.py"), str(BUILD / "lib/libagentbox.so.0"), f"{work}/ws"])
+
+
 def main():
     for directory in ("ws/d", "secret", "home"):
         os.makedirs(f"{work}/{directory}")
     for file in ("ws/d/file", "outside", "secret/key"):
         with open(f"{work}/{file}", "w") as f:
             f.write("x\n")
-    groups = {"programs": programs, "calls": calls, "trees": trees, "build": build, "network": network}
+    groups = {"programs": programs, "calls": calls, "trees": trees, "build": build, "network": network, "bindings": bindings}
     try:
         for name in sys.argv[2:] or groups:
             groups[name]()
