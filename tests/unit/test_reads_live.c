@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -154,6 +155,34 @@ START_TEST(reads_are_decided_by_name_however_it_is_spelled)
 {
     ck_assert_int_eq(notify_box_run(&box, read_by_name), 0);
     ck_assert(notify_box_denied(&box, ".bashrc"));
+}
+END_TEST
+
+static int
+read_what_is_hidden(struct notify_box *b)
+{
+    EXPECT(FAILS(open(".bashrc", O_RDONLY), EACCES));
+    EXPECT(FAILS(open("free/.././/.bashrc", O_RDONLY), EACCES));
+    EXPECT(symlink("../.bashrc", "free/to-hidden") == 0);
+    EXPECT(FAILS(open("free/to-hidden", O_RDONLY), EACCES));
+    EXPECT(get("free/.././/readable", "hello") == 0);
+    EXPECT(FAILS(open("missing/../readable", O_RDONLY), ENOENT));
+    EXPECT(FAILS(open("readable/../readable", O_RDONLY), ENOTDIR));
+    return 0;
+}
+
+/* Opening does things: a pipe lets its writer go on, a lease is broken. */
+START_TEST(what_is_hidden_is_not_opened_by_the_supervisor_either)
+{
+    const int opened = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    char path[128], event[512];
+
+    snprintf(path, sizeof path, "%s/.bashrc", box.workspace);
+    ck_assert_int_ge(inotify_add_watch(opened, path, IN_OPEN), 0);
+    ck_assert_int_eq(notify_box_run(&box, read_what_is_hidden), 0);
+    ck_assert_int_eq(read(opened, event, sizeof event), -1);
+    ck_assert_int_eq(errno, EAGAIN);
+    close(opened);
 }
 END_TEST
 
@@ -332,6 +361,7 @@ make_suite(void)
     tcase_set_timeout(tcase, 40);
     tcase_add_test(tcase, reads_are_decided_by_name_however_it_is_spelled);
     tcase_add_test(tcase, what_may_be_no_link_is_decided_by_name_too);
+    tcase_add_test(tcase, what_is_hidden_is_not_opened_by_the_supervisor_either);
     tcase_add_test(tcase, a_path_that_changes_in_memory_never_reads_what_is_hidden);
     tcase_add_test(tcase, a_pipe_opened_for_reading_waits_for_its_writer);
     tcase_add_test(tcase, what_is_hidden_stays_so_when_its_name_is_gone);

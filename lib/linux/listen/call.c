@@ -287,9 +287,8 @@ keep_grant(struct call *call, const struct act *act, int object, int directory, 
     return true;
 }
 
-/* What most calls are, without looking at who makes them. */
-static bool
-is_allowed(const struct call *call, const struct act *act)
+bool
+call_is_allowed(const struct call *call, const struct act *act)
 {
     const struct broker *broker = call->boundary->broker;
     const struct subject subject = { .command = call->command, .pid = call->pid };
@@ -321,7 +320,7 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
     if (use_grant(call, act, object, directory, &verdict)) {
         return verdict;
     }
-    if (is_read && is_allowed(call, act)) {
+    if (is_read && call_is_allowed(call, act)) {
         return ABX_VERDICT_ALLOW;
     }
     if (is_read && !call_is_valid(call)) {

@@ -327,15 +327,36 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
                                                          : CALL_WORKER;
 }
 
+/* Looks the path up; 1: that was not needed, the call is answered. */
+static int
+find(struct call *call, const struct open_request *request, struct resolved *resolved,
+        enum call_result *ret_result)
+{
+    long length = resolve_read(call, request->path, resolved);
+
+    if (length <= 0) {
+        return length < 0 ? (int)length : -ENOENT;
+    }
+    if (call->boundary->plan->read_patterns && only_reads(request) && !creates(request) &&
+            open_at_once(call, resolved->asked, request, ret_result)) {
+        return 1;
+    }
+    return resolve_text(call, request->dirfd, resolved->asked, how_of(request), resolved);
+}
+
 static enum call_result
 run_request(struct call *call, const struct open_request *request)
 {
     AUTO(resolved_done) struct resolved resolved;
     bool decides_reads = call->boundary->plan->read_patterns;
+    enum call_result result;
     int r;
 
     resolved_init(&resolved);
-    r = resolve_path(call, request->dirfd, request->path, how_of(request), &resolved);
+    r = find(call, request, &resolved, &result);
+    if (r > 0) {
+        return result;
+    }
     if (decides_reads && only_reads(request) &&
             (r < 0 || resolved.object >= 0 || (request->flags & O_CREAT) == 0)) {
         return r < 0 ? read_failed(call, &resolved, r) : open_to_read(call, &resolved, request);

@@ -18,6 +18,10 @@ enum call_result open_object(struct call *call, int object, const struct open_re
 /* Hands in what was opened with O_NONBLOCK, as it was asked for. */
 enum call_result open_hand_in(struct call *call, int fd, const struct open_request *request);
 
+/* The common case of that in as few system calls as can be: a file that is there, allowed, and
+ * reached over no link.  false: the call is left to the course of all others. */
+bool open_at_once(struct call *call, const char *asked, const struct open_request *request,
+        enum call_result *ret_result);
 /* Where names decide about reads: such an open never continues, since nothing but the broker keeps
  * it from what it may not read. */
 enum call_result open_to_read(

@@ -351,7 +351,7 @@ listeners_new(struct boundary *boundary)
         errno = error;
         return NULL;
     }
-    slow_devices_read(&listeners->slow, boundary->init_pid);
+    slow_devices_read(&listeners->slow, boundary->plan, boundary->init_pid);
     /* What handlers do inline is done with no more rights than the box has. */
     workers_drop_capabilities();
     return listeners;
@@ -430,6 +430,7 @@ notify_close(struct boundary *boundary)
     for (size_t i = 0; i < OWN_LINKS; i++) {
         close_fd(listeners->own_links[i]);
     }
+    slow_devices_done(&listeners->slow);
     git_forget(listeners);
     pthread_mutex_destroy(&listeners->lock);
     pthread_rwlock_destroy(&listeners->order);

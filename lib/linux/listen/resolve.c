@@ -134,8 +134,8 @@ own_link(const struct call *call, int fd)
 
 /* The path of what fd is, as the kernel tells it: from the root of the mounts it lies in, which is
  * that of the box. */
-static int
-path_of(const struct call *call, int fd, char *buffer, size_t room)
+int
+resolve_path_of(const struct call *call, int fd, char *buffer, size_t room)
 {
     const int kept = own_link(call, fd);
     char name[16] = "";
@@ -288,7 +288,7 @@ follow_magic(struct call *call, struct resolved *resolved)
     if (!call->on_worker) {
         return -EAGAIN;
     }
-    r = path_of(call, resolved->parent, path, sizeof path);
+    r = resolve_path_of(call, resolved->parent, path, sizeof path);
     if (r < 0 || !resolve_is_own_process(call, path)) {
         return -EACCES;
     }
@@ -322,7 +322,7 @@ next_of_link(struct call *call, struct resolved *resolved, char *path)
         return follow_magic(call, resolved);
     }
     if (target[0] != '/') {
-        int r = path_of(call, resolved->parent, path, PATH_MAX);
+        int r = resolve_path_of(call, resolved->parent, path, PATH_MAX);
 
         if (r < 0) {
             return r;
@@ -409,15 +409,25 @@ resolve_text(
     return r;
 }
 
-int
-resolve_path(
-        struct call *call, int dirfd, uint64_t address, unsigned int how, struct resolved *resolved)
+long
+resolve_read(struct call *call, uint64_t address, struct resolved *resolved)
 {
     long length = call_read_text(call, address, resolved->asked, sizeof resolved->asked);
 
     if (length < 0) {
         resolved->asked[0] = '\0';
-        return length == -EACCES ? -EKEYREJECTED : (int)length;
+    }
+    return length == -EACCES ? -EKEYREJECTED : length;
+}
+
+int
+resolve_path(
+        struct call *call, int dirfd, uint64_t address, unsigned int how, struct resolved *resolved)
+{
+    long length = resolve_read(call, address, resolved);
+
+    if (length < 0) {
+        return (int)length;
     }
     if (length == 0) {
         return (how & RESOLVE_EMPTY) != 0 ? resolve_fd(call, dirfd, resolved) : -ENOENT;
@@ -469,7 +479,7 @@ resolved_is_of_box(const struct call *call, const struct resolved *resolved)
         return false;
     }
     /* Its name may be gone, and that of the directory too. */
-    if (path_of(call, resolved->object, path, sizeof path) < 0) {
+    if (resolve_path_of(call, resolved->object, path, sizeof path) < 0) {
         return false;
     }
     while (!is_on_mount_of(call, path, stat.stx_mnt_id)) {
@@ -493,7 +503,7 @@ resolved_path(struct call *call, struct resolved *resolved)
     if (resolved->has_path) {
         return 0;
     }
-    r = path_of(call, fd, resolved->path, sizeof resolved->path);
+    r = resolve_path_of(call, fd, resolved->path, sizeof resolved->path);
     r = r < 0 ? r : check_not_deleted(call, fd, resolved->path);
     if (r < 0) {
         return r;

@@ -41,7 +41,9 @@ enum resolve_how {
  * component is no error. */
 int resolve_path(struct call *call, int dirfd, uint64_t address, unsigned int how,
         struct resolved *resolved);
-/* The same for a text that is not empty and was read before. */
+/* Its first half, which reads the path into resolved->asked; the length or an error. */
+long resolve_read(struct call *call, uint64_t address, struct resolved *resolved);
+/* Its second half: a text that is not empty and was read before. */
 int resolve_text(struct call *call, int dirfd, const char *text, unsigned int how,
         struct resolved *resolved);
 /* The same for what a descriptor of the caller (or its cwd) is. */
@@ -56,6 +58,8 @@ bool resolved_is_of_box(const struct call *call, const struct resolved *resolved
 int resolved_access(const struct call *call, const struct resolved *resolved);
 /* Fills path. 0 or -errno. */
 int resolved_path(struct call *call, struct resolved *resolved);
+/* What the kernel says is the path of fd in the box, also if that name is gone; 0 or -errno. */
+int resolve_path_of(const struct call *call, int fd, char *buffer, size_t room);
 /* Whether a mount of the box stands there: the kernel neither removes nor renames such a name. */
 bool resolved_is_mount(const struct resolved *resolved);
 void resolved_init(struct resolved *resolved);
@@ -90,12 +94,15 @@ int resolve_acting_object(struct call *call, struct resolved *resolved);
 bool resolve_may_block(const struct call *call, int fd);
 
 /* The devices of the box's mounts whose look-ups may block for long or are served by this very
- * thread. */
+ * thread, and where such a mount, or one of /proc, is to be seen. */
 struct slow_devices {
     uint64_t devices[64];
     unsigned int count;
     bool all; /* could not be told, or too many */
+    struct vec places; /* char *: mount points whose path stays theirs */
+    bool has_moving; /* a mount point may get another path, or its path could not be told */
 };
-void slow_devices_read(struct slow_devices *slow, int32_t init_pid);
+void slow_devices_read(struct slow_devices *slow, const struct plan *plan, int32_t init_pid);
+void slow_devices_done(struct slow_devices *slow);
 
 #endif

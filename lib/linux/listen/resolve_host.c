@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the box's mounts let it do, and the same objects through the host's own mounts, which do not
  * confine what is done.  Compares device and inode: the box may have something else at a path. */
+#include "linux/listen/course.h"
 #include "linux/listen/listeners.h"
 
 #include "base/mem.h"
@@ -206,37 +207,69 @@ is_slow_type(const char *type)
     return false;
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw" */
+/* Takes the mount point.  A directory above it gets another path only where the box may write; and
+ * what may not be read, or is the box's own, is not gone through unasked. */
 static void
-add_slow(struct slow_devices *slow, const char *line)
+add_place(struct slow_devices *slow, const struct plan *plan, const char *path)
 {
-    const char *dash = strstr(line, " - ");
-    unsigned int major, minor;
-    char type[32];
+    const struct place *place = plan_place_of(plan, path);
+    char *copy, **added;
 
-    if (dash == NULL || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
-            sscanf(dash, " - %31s", type) != 1) {
-        slow->all = true;
+    if (plan_is_private(plan, path) || (place != NULL && place->read != ABX_VERDICT_ALLOW)) {
         return;
     }
-    if (!is_slow_type(type)) {
+    copy = strchr(path, '\\') == NULL ? strdup(path) : NULL; /* "\\040" is a space, ... */
+    added = copy == NULL || course_in_root(plan, path) ? NULL : vec_add(&slow->places);
+    if (added == NULL) {
+        free(copy);
+        slow->has_moving = true;
         return;
     }
+    *added = copy;
+}
+
+static void
+add_device(struct slow_devices *slow, uint64_t device)
+{
     if (slow->count == N_ELEMENTS(slow->devices)) {
         slow->all = true;
         return;
     }
-    slow->devices[slow->count++] = (uint64_t)major << 32 | minor;
+    slow->devices[slow->count++] = device;
+}
+
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw" */
+static void
+add_mount(struct slow_devices *slow, const struct plan *plan, const char *line)
+{
+    const char *dash = strstr(line, " - ");
+    unsigned int major, minor;
+    char path[PATH_MAX], type[32];
+    bool is_slow;
+
+    if (dash == NULL || sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, path) != 3 ||
+            sscanf(dash, " - %31s", type) != 1) {
+        slow->all = true;
+        return;
+    }
+    is_slow = is_slow_type(type);
+    if (is_slow) {
+        add_device(slow, (uint64_t)major << 32 | minor);
+    }
+    if (is_slow || strcmp(type, "proc") == 0) {
+        add_place(slow, plan, path);
+    }
 }
 
 void
-slow_devices_read(struct slow_devices *slow, int32_t init_pid)
+slow_devices_read(struct slow_devices *slow, const struct plan *plan, int32_t init_pid)
 {
     char path[64];
     AUTO(freep) char *line = NULL;
     size_t room = 0;
     FILE *file;
 
+    slow->places = VEC(char *);
     snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)init_pid);
     file = fopen(path, "re");
     if (file == NULL) {
@@ -244,7 +277,16 @@ slow_devices_read(struct slow_devices *slow, int32_t init_pid)
         return;
     }
     while (getline(&line, &room, file) > 0) {
-        add_slow(slow, line);
+        add_mount(slow, plan, line);
     }
     fclose(file);
+}
+
+void
+slow_devices_done(struct slow_devices *slow)
+{
+    for (size_t i = 0; i < slow->places.count; i++) {
+        free(*vec_at(&slow->places, char *, i));
+    }
+    vec_done(&slow->places);
 }
