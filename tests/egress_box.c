@@ -310,14 +310,17 @@ count_descriptors(void)
 }
 
 struct egress_upstream egress_box_upstream;
+const char *egress_box_identity;
 
 struct egress_setup
 egress_box_setup(void)
 {
 
-    return (struct egress_setup){
-        .policy = policy, .broker = &broker, .backend = "test", .upstream = egress_box_upstream
-    };
+    return (struct egress_setup){ .policy = policy,
+        .broker = &broker,
+        .backend = "test",
+        .upstream = egress_box_upstream,
+        .identity = egress_box_identity };
 }
 
 void

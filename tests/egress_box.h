@@ -21,6 +21,7 @@ extern struct egress_box *the_box;
 
 /* Of boxes that are opened from now on; nothing at first. */
 extern struct egress_upstream egress_box_upstream;
+extern const char *egress_box_identity; /* the same; NULL */
 /* `format` makes the policy. */
 void egress_box_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void egress_box_close(void);

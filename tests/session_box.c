@@ -16,8 +16,8 @@
 
 #define POLICY                                                                                     \
     "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"*\","                          \
-    "{\"host\":\"localhost:%u\",\"http\":[{\"methods\":[\"*\"],\"path\":\"/**\"}]}],"              \
-    "\"host_loopback\":[%u]}}"
+    "{\"host\":\"localhost:%u\",\"http\":[{\"methods\":[\"*\"],\"path\":\"/**\"}%s]}],"            \
+    "\"host_loopback\":[%u]}%s}"
 
 int listener, program, origin;
 uint16_t port;
@@ -55,14 +55,27 @@ start_session(const char *name, int outside)
 }
 
 void
-session_box_open(void)
+close_and_start(const char *name)
+{
+    close_fd(program);
+    start_session(name, -1);
+}
+
+void
+session_box_open_with(const char *http_rules, const char *sections)
 {
     fake_replace = (struct fake_replace){ 0 };
     listener = listen_on_loopback(16, &port);
     snprintf(authority, sizeof authority, "localhost:%u", port);
-    egress_box_open(POLICY, port, port);
+    egress_box_open(POLICY, port, http_rules, port, sections);
     start_session("localhost", -1);
     origin = -1;
+}
+
+void
+session_box_open(void)
+{
+    session_box_open_with("", "");
 }
 
 void

@@ -12,9 +12,13 @@ extern int program; /* the program's end */
 extern int origin; /* the origin's end, once it was accepted, else -1 */
 
 void session_box_open(void); /* with a session to localhost */
+/* The same, with more rules about requests, and more sections of the policy; each with a comma
+ * before it. */
+void session_box_open_with(const char *http_rules, const char *sections);
 void session_box_close(void); /* expects that nothing is left */
 /* Another one takes its place; `name` "": the proxy.  `outside`: dialled already, or -1. */
 void start_session(const char *name, int outside);
+void close_and_start(const char *name); /* the same, after the one that was there */
 
 const char *fill(const char *text); /* good until the fourth call after it */
 void say(const char *text); /* the program does */

@@ -218,6 +218,7 @@ egress_open(struct egress *egress, const struct egress_setup *setup, struct egre
     box->policy = setup->policy;
     box->broker = setup->broker;
     box->backend = setup->backend;
+    box->identity = setup->identity;
     if (upstream_new(&setup->upstream, &box->upstream, fail) < 0 || reading_open(box, fail) < 0 ||
             secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0 ||
             add_decoys(box, setup->decoy_seed, fail) < 0) {

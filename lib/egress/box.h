@@ -23,6 +23,7 @@ struct egress_box {
     abx_policy *policy; /* any thread: it never changes */
     const struct broker *broker; /* any thread */
     const char *backend;
+    const char *identity; /* see struct egress_setup */
     struct gateway gateway;
     struct upstream *upstream; /* NULL: everything is dialled */
     struct trust *trust; /* who is believed outside; NULL: no requests are read */

@@ -28,6 +28,8 @@ struct egress_setup {
     const struct broker *broker; /* decides and reports; borrowed until close */
     const char *backend; /* its name, a literal */
     struct egress_upstream upstream; /* borrowed for the opening */
+    const char *identity; /* on whose behalf, as hosts of the policy are told; NULL: nobody's;
+                             borrowed until close */
     uint64_t decoy_seed; /* of what the decoys of the policy show (base/decoy.h) */
 };
 abx_status egress_open(struct egress *egress, const struct egress_setup *setup,

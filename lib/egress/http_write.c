@@ -14,19 +14,49 @@ is_ours(struct span name)
     return span_is_one_of(name, names);
 }
 
+/* Gateways hand fields to programs as variables, in which '-' and '_' are one. */
+static char
+as_variable(char c)
+{
+    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool
+is_own(struct span name, const struct http_own *own, size_t n_own)
+{
+    for (size_t i = 0; i < n_own; i++) {
+        size_t at = 0;
+
+        while (at < name.length && own[i].name[at] != '\0' &&
+                as_variable(name.at[at]) == as_variable(own[i].name[at])) {
+            at++;
+        }
+        if (at == name.length && own[i].name[at] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
-add_fields(struct str *out, const struct http_head *head)
+add_fields(struct str *out, const struct http_head *head, const struct http_own *own, size_t n_own)
 {
     for (size_t i = 0; i < head->n_fields; i++) {
         const struct http_field *field = &head->fields[i];
 
-        if (is_ours(field->name) || http_field_is_hop(head, field)) {
+        if (is_ours(field->name) || http_field_is_hop(head, field) ||
+                is_own(field->name, own, n_own)) {
             continue;
         }
         str_add_bytes(out, field->name.at, field->name.length);
         str_add(out, ": ");
         str_add_bytes(out, field->value.at, field->value.length);
         str_add(out, "\r\n");
+    }
+    for (size_t i = 0; i < n_own; i++) {
+        if (own[i].value != NULL) {
+            str_printf(out, "%s: %s\r\n", own[i].name, own[i].value);
+        }
     }
 }
 
@@ -73,7 +103,8 @@ http_upgrade_passes(const struct http_head *request)
 
 void
 http_request_write(struct str *out, const struct http_head *request, const char *host,
-        uint16_t port, bool is_tls, const struct http_frame *frame, bool expects)
+        uint16_t port, bool is_tls, const struct http_frame *frame, bool expects,
+        const struct http_own *own, size_t n_own)
 {
     str_add_bytes(out, request->method.at, request->method.length);
     str_add(out, " ");
@@ -81,7 +112,7 @@ http_request_write(struct str *out, const struct http_head *request, const char 
     str_add(out, " HTTP/1.1\r\nHost: ");
     http_authority_write(out, host, port, is_tls);
     str_add(out, "\r\n");
-    add_fields(out, request);
+    add_fields(out, request, own, n_own);
     add_frame(out, request, frame);
     if (expects) {
         str_add(out, "Expect: 100-continue\r\n");
@@ -99,7 +130,7 @@ http_answer_write(struct str *out, const struct http_head *answer, const struct 
     str_printf(out, "HTTP/1.1 %d ", answer->status);
     str_add_bytes(out, answer->reason.at, answer->reason.length);
     str_add(out, "\r\n");
-    add_fields(out, answer);
+    add_fields(out, answer, NULL, 0);
     add_frame(out, answer, frame);
     if (answer->status == 101) {
         str_add(out, "Connection: Upgrade\r\nUpgrade: websocket\r\n");

@@ -14,9 +14,15 @@ struct http_frame {
     bool keeps_length; /* with HTTP_NO_BODY of an answer: Content-Length says what there would be */
 };
 
+/* A field that is ours to say: what a program says under that name is left out. */
+struct http_own {
+    const char *name, *value; /* value NULL: it is left out only */
+};
+
 /* `expects`: the origin is to say whether it wants the body. */
 void http_request_write(struct str *out, const struct http_head *request, const char *host,
-        uint16_t port, bool is_tls, const struct http_frame *frame, bool expects);
+        uint16_t port, bool is_tls, const struct http_frame *frame, bool expects,
+        const struct http_own *own, size_t n_own);
 /* `keeps`: the connection stays open after it; `minor` of the one who gets it. */
 void http_answer_write(struct str *out, const struct http_head *answer,
         const struct http_frame *frame, bool keeps, int minor);

@@ -345,6 +345,18 @@ collect(struct session *session)
     return true;
 }
 
+/* Fields that are ours to say. */
+static size_t
+own_fields(const struct session *session, struct http_own own[1])
+{
+    const struct egress_box *box = session->part.box;
+    const struct exchange *exchange = session->exchange;
+    const char *identity = policy_identity_header(box->policy, exchange->host, exchange->port);
+
+    own[0] = (struct http_own){ identity, box->identity };
+    return identity != NULL;
+}
+
 /* The head as it goes out.  False: it waits, or was refused. */
 static bool
 write_head(struct session *session)
@@ -353,10 +365,12 @@ write_head(struct session *session)
     struct evbuffer *head = evbuffer_new();
     struct str text = { 0 };
     enum replace_result result = REPLACE_REFUSED;
+    struct http_own own[1];
+    size_t n_own = own_fields(session, own);
 
     http_request_write(&text, &exchange->request, exchange->host, exchange->port, session->is_tls,
-            &exchange->out.frame,
-            exchange->request.expects_continue && exchange->collected == NULL);
+            &exchange->out.frame, exchange->request.expects_continue && exchange->collected == NULL,
+            own, n_own);
     if (head == NULL || text.failed || evbuffer_add(head, text.data, text.length) != 0) {
         session_abort(session);
     } else {

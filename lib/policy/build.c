@@ -289,12 +289,17 @@ check_whole(const abx_policy_builder *builder, struct fail *fail)
         return fail->status;
     }
     if (layer->settings.network == NETWORK_HOST &&
-            (builder->n_http > 0 || builder->credentials.count > 0)) {
+            (builder->n_http > 0 || builder->credentials.count > 0 ||
+                    layer->settings.identity != NULL)) {
         fail_set(fail, ABX_ERR_POLICY, 0, "policy:/network/mode",
                 "in the network mode 'host' nothing reads requests, and there are %s",
-                builder->n_http > 0 ? "rules for them" : "credentials for them");
+                builder->n_http > 0              ? "rules for them"
+                : builder->credentials.count > 0 ? "credentials for them"
+                                                 : "hosts that want an identity in them");
         fail_remedy(fail, "use the mode 'filtered', or remove the %s",
-                builder->n_http > 0 ? "rules" : "credentials");
+                builder->n_http > 0              ? "rules"
+                : builder->credentials.count > 0 ? "credentials"
+                                                 : "identity");
         return fail->status;
     }
     return builder->given & GIVEN_STRICT ? check_strict(layer, fail) : ABX_OK;

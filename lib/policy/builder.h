@@ -97,6 +97,9 @@ struct credential_host;
 abx_status builder_add_credential(abx_policy_builder *builder,
         const struct policy_credential *credential, const struct credential_host *hosts,
         size_t n_hosts, struct fail *fail);
+/* Who is told on whose behalf a request is made.  Copied. */
+abx_status builder_set_identity(abx_policy_builder *builder, const char *header,
+        const struct credential_host *hosts, size_t n_hosts, struct fail *fail);
 /* The last step: after the environment. */
 abx_status builder_finish_credentials(abx_policy_builder *builder, struct fail *fail);
 abx_status builder_add_protected(abx_policy_builder *builder, const char *name, struct fail *fail);

@@ -2,7 +2,7 @@
  * Credentials on their way into a policy: each is checked and put into its one spelling.  One
  * thread at a time. */
 #include "policy/builder.h"
-#include "policy/credentials.h"
+#include "policy/identity.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -101,6 +101,44 @@ make_alternative(const struct credential_host *hosts, size_t n)
     return str_steal(&out, NULL);
 }
 
+/* A copy that the layer keeps; NULL: no memory. */
+static struct credential_host *
+keep_hosts(abx_policy_builder *builder, const struct credential_host *hosts, size_t n,
+        struct fail *fail)
+{
+    struct credential_host *kept = calloc(n + 1, sizeof *kept);
+
+    if (layer_keep(builder->layer, kept, fail) < 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        kept[i] = hosts[i];
+        if (keep(builder, &kept[i].text, fail) < 0) {
+            return NULL;
+        }
+    }
+    return kept;
+}
+
+abx_status
+builder_set_identity(abx_policy_builder *builder, const char *header,
+        const struct credential_host *hosts, size_t n_hosts, struct fail *fail)
+{
+    struct policy_identity *identity = calloc(1, sizeof *identity);
+
+    if (layer_keep(builder->layer, identity, fail) < 0) {
+        return fail->status;
+    }
+    identity->header = header;
+    identity->hosts = keep_hosts(builder, hosts, n_hosts, fail);
+    identity->n_hosts = n_hosts;
+    if (identity->hosts == NULL || keep(builder, &identity->header, fail) < 0) {
+        return fail->status;
+    }
+    builder->layer->settings.identity = identity;
+    return ABX_OK;
+}
+
 abx_status
 builder_add_credential(abx_policy_builder *builder, const struct policy_credential *credential,
         const struct credential_host *hosts, size_t n_hosts, struct fail *fail)
@@ -120,15 +158,9 @@ builder_add_credential(abx_policy_builder *builder, const struct policy_credenti
             return fail->status;
         }
     }
-    kept = calloc(n_hosts + 1, sizeof *kept);
-    if (layer_keep(builder->layer, kept, fail) < 0) {
+    kept = keep_hosts(builder, hosts, n_hosts, fail);
+    if (kept == NULL) {
         return fail->status;
-    }
-    for (size_t i = 0; i < n_hosts; i++) {
-        kept[i] = hosts[i];
-        if (keep(builder, &kept[i].text, fail) < 0) {
-            return fail->status;
-        }
     }
     alternative = make_alternative(kept, n_hosts);
     if (layer_keep(builder->layer, alternative, fail) < 0) {

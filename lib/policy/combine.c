@@ -203,6 +203,7 @@ combine_layer(abx_policy *policy, const struct layer *layer, struct policy_setti
     all->weaken_nested_namespaces &= outer->weaken_nested_namespaces;
     all->weaken_best_effort &= outer->weaken_best_effort;
     all->run_as = outer->run_as != NULL ? outer->run_as : all->run_as;
+    all->identity = outer->identity != NULL ? outer->identity : all->identity;
     all->upstream = outer->upstream != NULL ? outer->upstream : all->upstream;
     all->extra_ca = outer->extra_ca != NULL ? outer->extra_ca : all->extra_ca;
     return combine_passed(policy, outer, all) && combine_set(policy, outer, all) &&

@@ -3,8 +3,10 @@
  * and what was weakened.  Values of variables are not repeated, only their names.  Pure, one
  * thread. */
 #include "policy/compare_private.h"
+#include "policy/identity.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -232,6 +234,24 @@ compare_credentials(struct comparison *comparison, const struct policy_settings 
     return r;
 }
 
+static abx_status
+compare_identity(struct comparison *comparison, const struct policy_identity *before,
+        const struct policy_identity *after, struct fail *fail)
+{
+    AUTO(str_done) struct str old = { 0 };
+    AUTO(str_done) struct str new = { 0 };
+
+    if (before != NULL) {
+        identity_text(before, &old);
+    }
+    if (after != NULL) {
+        identity_text(after, &new);
+    }
+    return old.failed || new.failed
+                   ? fail_nomem(fail)
+                   : compare_text(comparison, "identity", old.data, new.data, fail);
+}
+
 abx_status
 compare_settings(struct comparison *comparison, struct fail *fail)
 {
@@ -254,6 +274,7 @@ compare_settings(struct comparison *comparison, struct fail *fail)
     r = r == ABX_OK ? compare_text(comparison, "network.extra_ca", before->extra_ca,
                               after->extra_ca, fail)
                     : r;
+    r = r == ABX_OK ? compare_identity(comparison, before->identity, after->identity, fail) : r;
     r = r == ABX_OK ? compare_upstream(comparison, before->upstream, after->upstream, fail) : r;
     return r == ABX_OK ? compare_credentials(comparison, before, after, fail) : r;
 }

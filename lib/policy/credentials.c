@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns where credentials go.  Of several layers a credential needs each that has the section, and
  * goes where all of them let it go.  Pure, any thread. */
-#include "policy/credentials.h"
+#include "policy/identity.h"
 
 #include "base/mem.h"
 
@@ -19,25 +19,11 @@ credential_find(const struct layer *layer, const char *name)
     return NULL;
 }
 
-static bool
-covers_port(const struct credential_host *host, uint32_t port)
-{
-    return host->port_last == 0 ? port == 80 || port == 443
-                                : port >= host->port_first && port <= host->port_last;
-}
-
 bool
 credential_covers(
         const struct policy_credential *credential, const struct host_pattern *host, uint32_t port)
 {
-    for (size_t i = 0; i < credential->n_hosts; i++) {
-        const struct credential_host *own = &credential->hosts[i];
-
-        if (covers_port(own, port) && host_pattern_match(&own->pattern, host) >= 0) {
-            return true;
-        }
-    }
-    return false;
+    return hosts_cover(credential->hosts, credential->n_hosts, host, port);
 }
 
 bool

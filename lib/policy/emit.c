@@ -303,6 +303,7 @@ emit_layer(const abx_policy_builder *builder)
     emit_filesystem(&out, layer);
     emit_network(&out, layer);
     emit_credentials(&out, layer);
+    emit_identity(&out, layer->settings.identity);
     emit_actions(&out, layer);
     emit_environment(&out, &layer->settings);
     emit_limits(&out, &layer->settings);

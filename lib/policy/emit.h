@@ -31,6 +31,8 @@ struct rule_list {
 /* `present`: also if it is empty, since an empty section is an opinion. */
 void emit_list(
         struct str *out, const struct layer *layer, const struct rule_list *list, bool present);
+struct policy_identity;
+void emit_identity(struct str *out, const struct policy_identity *identity);
 void emit_credentials(struct str *out, const struct layer *layer);
 /* All verdicts in one list. */
 void emit_actions(struct str *out, const struct layer *layer);

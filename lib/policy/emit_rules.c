@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules in the canonical text: each in the list that it was read from.  Pure. */
-#include "policy/credentials.h"
+#include "policy/identity.h"
 #include "policy/emit.h"
 #include "policy/http.h"
 
@@ -182,6 +182,30 @@ emit_actions(struct str *out, const struct layer *layer)
 }
 
 static void
+emit_hosts(struct str *out, const struct credential_host *hosts, size_t n)
+{
+    emit_key(out, "hosts");
+    str_add(out, "[");
+    for (size_t i = 0; i < n; i++) {
+        emit_next(out);
+        host_text(out, hosts[i].text, hosts[i].port_first, hosts[i].port_last);
+    }
+    str_add(out, "]");
+}
+
+void
+emit_identity(struct str *out, const struct policy_identity *identity)
+{
+    if (identity != NULL) {
+        emit_key(out, "identity");
+        str_add(out, "{");
+        emit_text(out, "header", identity->header);
+        emit_hosts(out, identity->hosts, identity->n_hosts);
+        str_add(out, "}");
+    }
+}
+
+static void
 emit_credential(struct str *out, const struct policy_credential *credential, size_t number)
 {
     char place[48];
@@ -192,15 +216,7 @@ emit_credential(struct str *out, const struct policy_credential *credential, siz
     emit_text(out, "id", strcmp(place, credential->id) == 0 ? NULL : credential->id);
     emit_text(out, "env", credential->env);
     emit_text(out, "key_env", credential->key_env);
-    emit_key(out, "hosts");
-    str_add(out, "[");
-    for (size_t i = 0; i < credential->n_hosts; i++) {
-        const struct credential_host *host = &credential->hosts[i];
-
-        emit_next(out);
-        host_text(out, host->text, host->port_first, host->port_last);
-    }
-    str_add(out, "]");
+    emit_hosts(out, credential->hosts, credential->n_hosts);
     emit_key(out, "as");
     str_add(out, "[");
     for (size_t i = 0; i < CREDENTIAL_WORDS; i++) {

@@ -320,6 +320,9 @@ policy_reads_http(abx_policy *policy, const char *host, uint32_t port)
             return true;
         }
     }
+    if (policy_identity_header(policy, host, port) != NULL) {
+        return true;
+    }
     for (size_t i = 0; i < policy->settings.n_credentials; i++) {
         if (policy_credential_goes_to(policy, i, host, port)) {
             return true;

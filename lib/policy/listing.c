@@ -130,6 +130,9 @@ find_reader(abx_policy *policy)
             }
         }
     }
+    if (policy->settings.identity != NULL) {
+        return "/identity";
+    }
     return policy->settings.n_credentials > 0 ? policy->settings.credentials[0].name : NULL;
 }
 

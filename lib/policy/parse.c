@@ -100,6 +100,7 @@ static const struct parse_key document_keys[] = {
     { "filesystem", parse_filesystem },
     { "network", parse_network },
     { "credentials", parse_credentials },
+    { "identity", parse_identity },
     { "actions", parse_actions },
     { "environment", parse_environment },
     { "limits", parse_limits },

@@ -53,6 +53,12 @@ bool parse_text(struct parser *parser, const struct json *value, const char **re
 /* A name of the policy's own, "hr.read": letters, digits, dot, dash, underscore. */
 bool parse_word(struct parser *parser, const struct json *value, const char **ret_text);
 bool parse_bool(struct parser *parser, const struct json *value, bool *ret_bool);
+/* What stands in a request as it is: no space, no separator but those of `also`. */
+bool parse_token(
+        struct parser *parser, const struct json *value, const char *also, const char **ret_text);
+/* Hosts that are named: struct credential_host; whatever the outcome, named_hosts_done. */
+bool parse_named_hosts(struct parser *parser, const struct json *value, struct vec *hosts);
+void named_hosts_done(struct vec *hosts);
 bool parse_integer(struct parser *parser, const struct json *value, int64_t least, int64_t most,
         int64_t *ret_integer);
 /* The index of the word in `choices`. */
@@ -92,6 +98,7 @@ bool parse_filesystem(struct parser *parser, const struct json *value, void *dat
 bool parse_network(struct parser *parser, const struct json *value, void *data);
 bool parse_http(struct parser *parser, const struct json *value, void *data);
 bool parse_credentials(struct parser *parser, const struct json *value, void *data);
+bool parse_identity(struct parser *parser, const struct json *value, void *data);
 bool parse_actions(struct parser *parser, const struct json *value, void *data);
 bool parse_environment(struct parser *parser, const struct json *value, void *data);
 bool parse_limits(struct parser *parser, const struct json *value, void *data);

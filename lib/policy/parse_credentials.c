@@ -16,10 +16,7 @@ struct draft {
 static void
 draft_done(struct draft *draft)
 {
-    for (size_t i = 0; i < draft->hosts.count; i++) {
-        free((char *)(uintptr_t)vec_at(&draft->hosts, struct credential_host, i)->text);
-    }
-    vec_done(&draft->hosts);
+    named_hosts_done(&draft->hosts);
 }
 
 static bool
@@ -74,10 +71,9 @@ is_named(const struct host_pattern *pattern)
 }
 
 static bool
-credential_host(struct parser *parser, const struct json *value, void *data)
+named_host(struct parser *parser, const struct json *value, void *data)
 {
-    struct draft *draft = data;
-    struct credential_host *slot = vec_add(&draft->hosts);
+    struct credential_host *slot = vec_add(data);
     const char *text;
     AUTO(freep) char *host = NULL;
 
@@ -98,11 +94,26 @@ credential_host(struct parser *parser, const struct json *value, void *data)
                    parser, "'%.100s' is no name of a host, and a secret goes to named ones", text);
 }
 
+bool
+parse_named_hosts(struct parser *parser, const struct json *value, struct vec *hosts)
+{
+    return parse_array(parser, value, named_host, hosts) &&
+           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+}
+
+void
+named_hosts_done(struct vec *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        free((char *)(uintptr_t)vec_at(hosts, struct credential_host, i)->text);
+    }
+    vec_done(hosts);
+}
+
 static bool
 credential_hosts(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_array(parser, value, credential_host, data) &&
-           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+    return parse_named_hosts(parser, value, &((struct draft *)data)->hosts);
 }
 
 static bool
@@ -127,9 +138,9 @@ credential_as(struct parser *parser, const struct json *value, void *data)
            (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
 }
 
-/* What stands in a request as it is: no space, no separator. */
-static bool
-token(struct parser *parser, const struct json *value, const char *also, const char **ret_text)
+bool
+parse_token(
+        struct parser *parser, const struct json *value, const char *also, const char **ret_text)
 {
     static const char allowed[] =
             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -149,19 +160,19 @@ token(struct parser *parser, const struct json *value, const char *also, const c
 static bool
 credential_header(struct parser *parser, const struct json *value, void *data)
 {
-    return token(parser, value, "", &((struct draft *)data)->credential.header);
+    return parse_token(parser, value, "", &((struct draft *)data)->credential.header);
 }
 
 static bool
 credential_query(struct parser *parser, const struct json *value, void *data)
 {
-    return token(parser, value, "[]", &((struct draft *)data)->credential.query);
+    return parse_token(parser, value, "[]", &((struct draft *)data)->credential.query);
 }
 
 static bool
 credential_user(struct parser *parser, const struct json *value, void *data)
 {
-    return token(parser, value, "@+ ", &((struct draft *)data)->credential.user);
+    return parse_token(parser, value, "@+ ", &((struct draft *)data)->credential.user);
 }
 
 static bool
@@ -169,7 +180,7 @@ credential_prefix(struct parser *parser, const struct json *value, void *data)
 {
     struct draft *draft = data;
 
-    return token(parser, value, "", &draft->credential.prefix) &&
+    return parse_token(parser, value, "", &draft->credential.prefix) &&
            (strlen(draft->credential.prefix) <= 32 ||
                    parse_wrong(parser, "the prefix is longer than 32 characters"));
 }

@@ -95,6 +95,8 @@ abx_verdict policy_decide_address(abx_policy *policy, const char *name, const ch
  * the dot at its end, or an address without brackets.  False: it is none, or a pattern. */
 #define POLICY_HOST_SIZE 256u
 bool policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE]);
+/* The field in which that host is told on whose behalf a request is made, or NULL. */
+const char *policy_identity_header(abx_policy *policy, const char *host, uint32_t port);
 /* Whether the credential with this index goes to that host. */
 bool policy_credential_goes_to(
         abx_policy *policy, size_t credential, const char *host, uint32_t port);
@@ -154,6 +156,7 @@ struct policy_settings {
     bool weaken_nested_namespaces;
     bool weaken_best_effort;
     const char *run_as; /* "uid:gid" or NULL */
+    const struct policy_identity *identity; /* policy/identity.h; NULL: nobody is told */
     const struct policy_credential *credentials;
     size_t n_credentials;
     const char

@@ -58,6 +58,42 @@ make_reason(const abx_identity *identity)
     return str_steal(&out, NULL);
 }
 
+/* A string of a structured field (RFC 9651): as it is, or, with other than ASCII, as a display
+ * string. */
+static void
+add_item(struct str *out, const char *name, const char *text)
+{
+    bool is_ascii = true;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        is_ascii &= (unsigned char)*at < 0x80;
+    }
+    str_printf(out, "%s%s=%s\"", out->length == 0 ? "" : ", ", name, is_ascii ? "" : "%");
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned char byte = (unsigned char)*at;
+
+        if (!is_ascii && (byte >= 0x80 || byte == '%' || byte == '"')) {
+            str_printf(out, "%%%02x", byte);
+        } else {
+            str_printf(out, "%s%c", is_ascii && (byte == '"' || byte == '\\') ? "\\" : "", byte);
+        }
+    }
+    str_add(out, "\"");
+}
+
+static char *
+make_field(const abx_identity *identity)
+{
+    struct str out = { 0 };
+
+    add_item(&out, "principal", identity->principal);
+    add_item(&out, "agent-session", identity->agent_session);
+    if (identity->delegation != NULL) {
+        add_item(&out, "delegation", identity->delegation);
+    }
+    return str_steal(&out, NULL);
+}
+
 abx_status
 identity_new(const char *principal, const char *agent_session, const char *delegation,
         int64_t expires_ms, abx_identity **ret_identity, struct fail *fail)
@@ -79,6 +115,10 @@ identity_new(const char *principal, const char *agent_session, const char *deleg
             (delegation != NULL &&
                     copy("delegation", delegation, &identity->delegation, fail) < 0)) {
         return fail->status;
+    }
+    identity->field = make_field(identity);
+    if (identity->field == NULL) {
+        return fail_nomem(fail);
     }
     if (expires_ms != 0) {
         identity->is_over_because = make_reason(identity);
@@ -107,6 +147,7 @@ identity_unref(abx_identity *identity)
         free(identity->principal);
         free(identity->agent_session);
         free(identity->delegation);
+        free(identity->field);
         free(identity->is_over_because);
         free(identity);
     }

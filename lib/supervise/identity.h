@@ -18,6 +18,7 @@ struct abx_identity {
     char *delegation; /* or NULL: it acts under none */
     int64_t expires_ms; /* of the delegation, Unix time; 0: never */
     uint64_t expires_ns; /* the same by CLOCK_MONOTONIC */
+    char *field; /* as a request has it: principal="kim", agent-session="s-1" */
     char *is_over_because; /* what a denial after that says */
 };
 

@@ -70,12 +70,21 @@ way_out_open(abx_box *box, struct fail *fail)
         .broker = &box->broker,
         .backend = context->backend->name,
         .upstream = upstream_of_policy(policy_get_settings(box->resolved)->upstream),
+        .identity = box->identity == NULL ? NULL : box->identity->field,
         .decoy_seed = box->decoy_seed,
     };
     abx_status r;
 
     if (box->plan.network != NETWORK_FILTERED) {
         return ABX_OK;
+    }
+    if (box->identity == NULL && policy_get_settings(box->resolved)->identity != NULL) {
+        fail_set(fail, ABX_ERR_INVALID, 0, "open:identity",
+                "the policy tells hosts on whose behalf a request is made, and the box has no "
+                "identity");
+        fail_remedy(
+                fail, "open the box with an abx_identity, or take \"identity\" out of the policy");
+        return ABX_ERR_INVALID;
     }
     pthread_mutex_lock(&context->starting);
     r = start_locked(context, fail);

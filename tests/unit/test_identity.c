@@ -261,6 +261,36 @@ START_TEST(it_expires_by_either_clock)
 }
 END_TEST
 
+START_TEST(a_field_is_a_structured_one)
+{
+    abx_identity *other;
+
+    ck_assert_str_eq(identity->field,
+            "principal=\"kim@example.com\", agent-session=\"session-9\", delegation=\"d-7\"");
+    ck_assert_int_eq(
+            abx_identity_new("J\xc3\xbcrg \"x\" 5%", "a\"b\\c", NULL, 0, &other, NULL), ABX_OK);
+    ck_assert_str_eq(
+            other->field, "principal=%\"J%c3%bcrg %22x%22 5%25\", agent-session=\"a\\\"b\\\\c\"");
+    abx_identity_unref(other);
+}
+END_TEST
+
+START_TEST(a_policy_that_tells_it_wants_a_box_that_has_one)
+{
+    static const char tells[] = "{\"version\":1,\"network\":{\"mode\":\"filtered\"},\"identity\":{"
+                                "\"header\":\"X-Agent\",\"hosts\":[\"good.test\"]}}";
+    abx_policy *policy = NULL;
+    abx_box *other = NULL;
+    abx_error *error = NULL;
+
+    ck_assert_int_eq(abx_policy_from_json(tells, strlen(tells), &policy, NULL), ABX_OK);
+    ck_assert_int_eq(abx_box_open(context, policy, NULL, &other, &error), ABX_ERR_INVALID);
+    ck_assert_str_eq(abx_error_get_step(error), "open:identity");
+    abx_error_unref(error);
+    abx_policy_unref(policy);
+}
+END_TEST
+
 static const struct bad_case {
     const char *name, *principal, *session, *delegation;
     int64_t expires_ms;
@@ -305,6 +335,8 @@ make_suite(void)
     tcase_add_test(tc, no_command_starts_after_it);
     tcase_add_test(tc, no_box_opens_after_it);
     tcase_add_test(tc, it_expires_by_either_clock);
+    tcase_add_test(tc, a_field_is_a_structured_one);
+    tcase_add_test(tc, a_policy_that_tells_it_wants_a_box_that_has_one);
     tcase_add_loop_test(
             tc, an_identity_that_could_pass_for_another_is_refused, 0, N_ELEMENTS(bad_cases));
     suite_add_tcase(suite, tc);
