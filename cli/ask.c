@@ -202,34 +202,26 @@ start_program(struct asker *asker, struct question *question)
 }
 
 static void
-show(FILE *stream, abx_event *event, uint32_t field, const char *name)
-{
-    const char *text = abx_event_get_string(event, field);
-
-    if (text != NULL && *text != '\0') {
-        fprintf(stream, "  %-10s ", name);
-        print_escaped(stream, text);
-        fputs("\r\n", stream);
-    }
-}
-
-static void
 show_question(struct asker *asker, abx_event *event)
 {
     int fd = fcntl(asker->tty, F_DUPFD_CLOEXEC, 3);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+    char *text;
 
     if (stream == NULL) {
         return;
     }
+    if (abx_event_to_text(event, &text, NULL) < 0) {
+        fclose(stream);
+        return; /* it is not asked, and runs out */
+    }
     tcflush(asker->tty, TCIFLUSH); /* what was typed before is no answer */
-    fputs("\r\nagentbox: a command asks for something the policy puts to you\r\n", stream);
-    show(stream, event, ABX_FIELD_VERB, "wants to");
-    show(stream, event, ABX_FIELD_TARGET, "what");
-    show(stream, event, ABX_FIELD_ASKED, "spelled");
-    show(stream, event, ABX_FIELD_PROGRAM, "program");
-    show(stream, event, ABX_FIELD_RULE, "rule");
-    show(stream, event, ABX_FIELD_REASON, "because");
+    fputs("\r\nagentbox: ", stream);
+    for (const char *c = text; *c != '\0'; c++) {
+        fputs(*c == '\n' ? "\r" : "", stream); /* the terminal may be raw */
+        fputc(*c, stream);
+    }
+    abx_free(text);
     fputs("[o]nce, this [c]ommand, this [b]ox, [n]o? ", stream);
     fclose(stream);
     asker->shown = true;

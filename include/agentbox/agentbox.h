@@ -405,6 +405,11 @@ ABX_API const char *abx_event_get_string(
         abx_event *event, uint32_t field); /* NULL if it has none */
 /* One object on one line; docs/events.md has the names. */
 ABX_API abx_status abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length);
+/* The event as lines for the person who is asked: what it is, what is wanted, the real target and
+ * below it what was spelled, who, for whom, by which rule and why.  No name that a command chose can
+ * look like another, hide a part of itself or make a line: what could is written as its number,
+ * and of a long one the middle is left out, which is said.  docs/events.md has the rules. */
+ABX_API abx_status abx_event_to_text(abx_event *event, char **ret_text, size_t *ret_length);
 ABX_API abx_event *abx_event_ref(abx_event *event);
 ABX_API void abx_event_unref(abx_event *event);
 

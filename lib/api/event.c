@@ -33,6 +33,18 @@ abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length)
     return door_text(str_steal(&out, ret_length), ret_json);
 }
 
+abx_status
+abx_event_to_text(abx_event *event, char **ret_text, size_t *ret_length)
+{
+    struct str out = { 0 };
+
+    if (event == NULL || ret_text == NULL) {
+        return ABX_ERR_INVALID;
+    }
+    event_write_text(&out, event);
+    return door_text(str_steal(&out, ret_length), ret_text);
+}
+
 abx_event *
 abx_event_ref(abx_event *event)
 {

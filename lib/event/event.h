@@ -51,6 +51,8 @@ void event_unref(abx_event *event);
 int64_t event_number(abx_event *event, uint32_t key); /* 0 if it has none */
 const char *event_text(abx_event *event, uint32_t key); /* NULL if it has none */
 
+/* text.c: appends the event in lines for a person. */
+void event_write_text(struct str *out, abx_event *event);
 /* Appends one JSON object; `repeats` 0: the event's own count. */
 void event_json(struct str *out, abx_event *event, uint64_t repeats);
 

@@ -136,6 +136,7 @@ uint32_t abx_event_get_type(abx_event *event);
 int64_t abx_event_get_int(abx_event *event, uint32_t field);
 const char *abx_event_get_string(abx_event *event, uint32_t field);
 abx_status abx_event_to_json(abx_event *event, char **ret_json, size_t *ret_length);
+abx_status abx_event_to_text(abx_event *event, char **ret_text, size_t *ret_length);
 abx_event *abx_event_ref(abx_event *event);
 void abx_event_unref(abx_event *event);
 abx_status abx_context_answer(abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr);
@@ -259,6 +260,11 @@ DOCS = {
         'NULL if it has none',
     'abx_event_to_json':
         'One object on one line; docs/events.md has the names.',
+    'abx_event_to_text':
+        'The event as lines for the person who is asked: what it is, what is wanted, the real target and below it what '
+        'was spelled, who, for whom, by which rule and why. No name that a command chose can look like another, hide a '
+        'part of itself or make a line: what could is written as its number, and of a long one the middle is left out, '
+        'which is said. docs/events.md has the rules.',
     'abx_context_answer':
         'From any thread. No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. One no is enough. '
         "ABX_NONE: this yes counts, and another approver must say it too (the event's ABX_FIELD_APPROVERS); then the "

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the text of an event for a person who decides by it: one fact a line, each with its name,
+ * the real target beside what was asked for.  No value can make a line of its own. */
+#include "event/event.h"
+
+#include "base/mem.h"
+#include "event/names.h"
+#include "event/plain.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define NAME_WIDTH 10
+
+static void
+line_start(struct str *out, const char *name)
+{
+    str_printf(out, "  %-*s ", NAME_WIDTH, name);
+}
+
+static void
+add_text(struct str *out, abx_event *event, uint32_t key, const char *name)
+{
+    const char *text = event_text(event, key);
+
+    if (text != NULL) {
+        line_start(out, name);
+        str_add_plain(out, text);
+        str_add(out, "\n");
+    }
+}
+
+static const char *
+header(uint32_t type)
+{
+    switch (type) {
+    case ABX_EVENT_APPROVAL:
+        return "a command asks for something the policy puts to you";
+    case ABX_EVENT_CREDENTIAL:
+        return "a request wants a secret";
+    case ABX_EVENT_DENIAL:
+        return "something was denied";
+    case ABX_EVENT_NOTICE:
+        return "something was allowed that is worth knowing";
+    default:
+        return name_of_event(type);
+    }
+}
+
+/* "write path: open", "http: PUT". */
+static void
+add_act(struct str *out, abx_event *event)
+{
+    const char *request = name_of_request((uint32_t)event_number(event, ABX_FIELD_REQUEST));
+    const char *access = name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS));
+    const char *verb = event_text(event, ABX_FIELD_VERB);
+
+    if (request == NULL) {
+        return;
+    }
+    line_start(out, "wants to");
+    str_printf(out, "%s%s%s", access == NULL ? "" : access, access == NULL ? "" : " ", request);
+    if (verb != NULL) {
+        str_add(out, ": ");
+        str_add_plain(out, verb);
+    }
+    str_add(out, "\n");
+}
+
+static void
+add_target(struct str *out, abx_event *event)
+{
+    const char *target = event_text(event, ABX_FIELD_TARGET);
+    const int64_t port = event_number(event, ABX_FIELD_PORT);
+
+    if (target == NULL) {
+        return;
+    }
+    line_start(out, "what");
+    str_add_plain(out, target);
+    if (port != 0) {
+        str_printf(out, " port %lld", (long long)port);
+    }
+    str_add(out, "\n");
+}
+
+static void
+add_program(struct str *out, abx_event *event)
+{
+    const char *program = event_text(event, ABX_FIELD_PROGRAM);
+    const int64_t pid = event_number(event, ABX_FIELD_PID);
+
+    if (program == NULL) {
+        return;
+    }
+    line_start(out, "program");
+    str_add_plain(out, program);
+    if (pid != 0) {
+        str_printf(out, " (process %lld)", (long long)pid);
+    }
+    str_add(out, "\n");
+}
+
+static void
+add_needs(struct str *out, abx_event *event)
+{
+    const bool two = event_number(event, ABX_FIELD_APPROVERS) > 1;
+    const bool step_up = event_number(event, ABX_FIELD_STEP_UP) != 0;
+
+    if (two || step_up) {
+        line_start(out, "a yes needs");
+        str_printf(out, "%s%s%s\n", two ? "two different approvers" : "",
+                two && step_up ? ", each with " : "", step_up ? "evidence" : "");
+    }
+}
+
+static void
+add_deadline(struct str *out, abx_event *event)
+{
+    const int64_t deadline_ms = event_number(event, ABX_FIELD_DEADLINE_MS);
+    const time_t seconds = (time_t)(deadline_ms / 1000);
+    struct tm tm;
+    char text[32];
+
+    if (deadline_ms != 0 && gmtime_r(&seconds, &tm) != NULL) {
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm);
+        line_start(out, "until");
+        str_printf(out, "%s, then it is refused\n", text);
+    }
+}
+
+void
+event_write_text(struct str *out, abx_event *event)
+{
+    static const struct {
+        uint32_t key;
+        const char *name;
+    } after[] = {
+        { ABX_FIELD_LABEL, "call" },
+        { ABX_FIELD_PRINCIPAL, "for" },
+        { ABX_FIELD_AGENT_SESSION, "agent" },
+        { ABX_FIELD_DELEGATION, "delegation" },
+        { ABX_FIELD_RULE, "rule" },
+        { ABX_FIELD_SOURCE, "of" },
+        { ABX_FIELD_REASON, "because" },
+        { ABX_FIELD_ALTERNATIVE, "instead" },
+        { ABX_FIELD_APPROVER, "answered by" },
+        { ABX_FIELD_ADDS, "would add" },
+    };
+
+    str_printf(out, "%s\n", header(event->type));
+    add_act(out, event);
+    add_target(out, event);
+    add_text(out, event, ABX_FIELD_ASKED, "spelled");
+    add_program(out, event);
+    for (size_t i = 0; i < N_ELEMENTS(after); i++) {
+        add_text(out, event, after[i].key, after[i].name);
+    }
+    add_needs(out, event);
+    add_deadline(out, event);
+}

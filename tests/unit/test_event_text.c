@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a person reads of an event. */
+#include "event/event.h"
+#include "event/plain.h"
+
+#include "unit/main.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *text, *shown;
+} values[] = {
+    { "/srv/pub/report", "/srv/pub/report" },
+    { "/home/J\u00fcrgen/\u00dcbersicht.txt", "/home/J\u00fcrgen/\u00dcbersicht.txt" },
+    { "/\u041e\u0442\u0447\u0451\u0442 \u0437\u0430 \u0433\u043e\u0434.pdf",
+            "/\u041e\u0442\u0447\u0451\u0442 \\u{437}\\u{430} \u0433\u043e\u0434.pdf" },
+    { "/\u5831\u544a\u66f8/\u30c6\u30b9\u30c8", "/\u5831\u544a\u66f8/\u30c6\u30b9\u30c8" },
+    /* one letter of another script */
+    { "/usr/bin/\u0455udo", "/usr/bin/\\u{455}udo" },
+    { "g\u043e\u043egle.com", "g\\u{43E}\\u{43E}gle.com" },
+    /* a word of letters that all look Latin */
+    { "\u0440\u0430\u0443\u0440\u0430", "\\u{440}\\u{430}\\u{443}\\u{440}\\u{430}" },
+    { "/a\u30cebin", "/a\\u{30CE}bin" }, /* like a slash */
+    { "/\u4e00", "/\\u{4E00}" }, /* like a dash */
+    /* what turns, hides, covers */
+    { "\u202etxt.exe", "\\u{202E}txt.exe" },
+    { "a\u200bb", "a\\u{200B}b" },
+    { "a\u0338b", "a\\u{338}b" },
+    { "a\u00a0b", "a\\u{A0}b" },
+    { "\u05d0\u05d1", "\\u{5D0}\\u{5D1}" },
+    { " a  b ", "\\x20a \\x20b\\x20" },
+    { "a\nb\033[2J", "a\\u{A}b\\u{1B}[2J" },
+    { "\xff", "\\xFF" },
+    { "", "" },
+};
+
+START_TEST(what_could_deceive_is_written_as_its_number)
+{
+    struct str out = { 0 };
+
+    str_add_plain(&out, values[_i].text);
+    ck_assert_str_eq(out.data == NULL ? "" : out.data, values[_i].shown);
+    str_done(&out);
+}
+END_TEST
+
+START_TEST(the_middle_of_what_is_long_is_left_out_and_counted)
+{
+    char text[1001];
+    struct str out = { 0 };
+
+    memset(text, 'a', 1000);
+    text[0] = 'h';
+    text[999] = 't';
+    text[1000] = '\0';
+    str_add_plain(&out, text);
+    ck_assert_ptr_nonnull(strstr(out.data, "a [616 CHARACTERS LEFT OUT] a"));
+    ck_assert_int_eq(out.data[0], 'h');
+    ck_assert_int_eq(out.data[out.length - 1], 't');
+    ck_assert_uint_lt(out.length, 420);
+    str_done(&out);
+}
+END_TEST
+
+START_TEST(a_question_has_the_real_target_beside_what_was_spelled)
+{
+    struct event_draft draft = { .type = ABX_EVENT_APPROVAL };
+    abx_event *event;
+    char *text;
+
+    draft_number(&draft, ABX_FIELD_REQUEST, ABX_REQUEST_PATH);
+    draft_number(&draft, ABX_FIELD_ACCESS, ABX_ACCESS_WRITE);
+    draft_text(&draft, ABX_FIELD_VERB, "open");
+    draft_text(&draft, ABX_FIELD_TARGET, "/srv/pub/report");
+    draft_text(&draft, ABX_FIELD_ASKED, "/w/l\u0456nk\n  what       /w/harmless");
+    draft_text(&draft, ABX_FIELD_PROGRAM, "/usr/bin/dash");
+    draft_number(&draft, ABX_FIELD_PID, 4711);
+    draft_text(&draft, ABX_FIELD_RULE, "publish");
+    draft_number(&draft, ABX_FIELD_APPROVERS, 2);
+    draft_number(&draft, ABX_FIELD_STEP_UP, 1);
+    draft_number(&draft, ABX_FIELD_DEADLINE_MS, 1000);
+    event = event_make(&draft);
+    ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
+    ck_assert_str_eq(text,
+            "a command asks for something the policy puts to you\n"
+            "  wants to   write path: open\n"
+            "  what       /srv/pub/report\n"
+            "  spelled    /w/l\\u{456}nk\\x0A \\x20what \\x20\\x20\\x20\\x20\\x20\\x20/w/harmless\n"
+            "  program    /usr/bin/dash (process 4711)\n"
+            "  rule       publish\n"
+            "  a yes needs two different approvers, each with evidence\n"
+            "  until      1970-01-01 00:00:01 UTC, then it is refused\n");
+    abx_free(text);
+    ck_assert_int_eq(abx_event_to_text(NULL, &text, NULL), ABX_ERR_INVALID);
+    event_unref(event);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("event_text");
+    TCase *tcase = tcase_create("event_text");
+
+    tcase_add_loop_test(tcase, what_could_deceive_is_written_as_its_number, 0,
+            (int)(sizeof values / sizeof values[0]));
+    tcase_add_test(tcase, the_middle_of_what_is_long_is_left_out_and_counted);
+    tcase_add_test(tcase, a_question_has_the_real_target_beside_what_was_spelled);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
