@@ -14,6 +14,8 @@ ALLOWED = {
     "backend": {"base", "plan"},
     "linux": {"base", "plan", "backend"},
     "egress": {"base", "policy", "backend"},
+    # The place of a system's backend and of the way out, so it spells hosts and knows what a request is.
+    "simulated": {"base", "policy", "plan", "backend"},
     "supervise": {"base", "policy", "plan", "event", "backend", "egress"},
     "api": {"base", "policy", "plan", "event", "backend", "egress", "supervise"},
 }

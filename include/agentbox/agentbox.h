@@ -89,7 +89,7 @@ ABX_API void abx_free(void *buffer); /* buffers returned through a `ret_` parame
 enum abx_log_values { ABX_LOG_ERROR = 1, ABX_LOG_WARNING = 2, ABX_LOG_INFO = 3, ABX_LOG_DEBUG = 4 };
 enum abx_backend_values {
     ABX_BACKEND_NATIVE = 0,   /* the strongest tier that this host can enforce */
-    ABX_BACKEND_SIMULATED = 1 /* no OS at all, for testing harnesses; not in this version */
+    ABX_BACKEND_SIMULATED = 1 /* nothing is enforced and no program runs; for tests of a harness */
 };
 typedef struct abx_context_options {
     uint32_t size;    /* sizeof(abx_context_options); zero in any other field means "default" */
@@ -256,6 +256,22 @@ ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64
 /* After it returns nothing new is done under that grant.  ABX_ERR_STATE: there is none. */
 ABX_API abx_status abx_box_revoke(abx_box *box, uint64_t grant);
 ABX_API abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
+/* With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told)
+ * tried this.  Policy, grants, questions, events and the explanation are those of a real box, and
+ * nothing is touched.  An ABX_REQUEST_PATH (one access), _EXEC, _CONNECT, _HTTP or _SOCKET.  ABX_OK: decided.
+ * ABX_NONE: held, the verdict is ASK, and `ret_ticket` (may be NULL) is for abx_context_answer and
+ * abx_box_outcome.  `rule` and `layer` are what the policy says, whatever a grant adds.
+ *
+ * abx_box_spawn in such a box starts a command that is its own list of attempts, one in its arguments or,
+ * after "-c", one after the other with ';' between: read PATH, write PATH, exec PATH, connect HOST:PORT,
+ * request METHOD URL, print TEXT, exit CODE, pause (until a signal).  What is denied makes it 1, as in
+ * a shell.  Another word is ABX_ERR_EXEC. */
+ABX_API abx_status abx_box_attempt(abx_box *box, abx_process *process, const abx_request *request,
+        abx_decision *decision, uint64_t *ret_ticket, abx_error **reterr);
+/* What a held attempt came to, ABX_VERDICT_ALLOW or _DENY; ABX_NONE if it is still held after timeout_ms; 0
+ * polls, -1 waits for ever.  ABX_ERR_STATE: there was none, or the box was killed. */
+ABX_API abx_status abx_box_outcome(
+        abx_box *box, uint64_t ticket, int64_t timeout_ms, abx_verdict *ret_verdict);
 ABX_API abx_status abx_box_kill(abx_box *box); /* every process in it, at once */
 ABX_API abx_box *abx_box_ref(abx_box *box);
 ABX_API void abx_box_unref(abx_box *box); /* the last one kills and reaps */

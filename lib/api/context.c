@@ -13,10 +13,6 @@ check(const abx_context_options *options, struct fail *fail)
             options->events > EVENTS_MAX) {
         return fail_set(fail, ABX_ERR_INVALID, 0, "", "an option has an unknown value");
     }
-    if (options->backend != ABX_BACKEND_NATIVE) {
-        return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "backend:simulated",
-                "this version has no simulated backend");
-    }
     if (options->log_level != 0) {
         return fail_set(
                 fail, ABX_ERR_UNSUPPORTED, 0, "log:level", "this version has no log events");
@@ -45,7 +41,7 @@ abx_context_new(const abx_context_options *options, abx_context **ret_context, a
         return door_out(&fail, may, reterr);
     }
     events = mine.events == 0 ? QUEUE_EVENTS_DEFAULT : mine.events;
-    if (context_new(backend_pick(), mine.init_path, events, ret_context, &fail) < 0) {
+    if (context_new(backend_choose(mine.backend), mine.init_path, events, ret_context, &fail) < 0) {
         return door_out(&fail, may, reterr);
     }
     return ABX_OK;

@@ -134,11 +134,22 @@ struct backend {
     /* Ends and reaps everything, frees.  No broker call after it returned.  Not on the loop thread.
      */
     void (*close)(struct boundary *boundary);
+    /* These two are NULL wherever something is enforced.  What a command would try: *ret_verdict,
+     * or ABX_NONE and *ret_ticket where it is held. */
+    abx_status (*attempt)(struct boundary *boundary, uint64_t command, const abx_request *request,
+            abx_verdict *ret_verdict, uint64_t *ret_ticket, struct fail *fail);
+    /* What a held one came to; ABX_NONE: nothing yet, ABX_ERR_STATE: it never will. */
+    abx_status (*outcome)(struct boundary *boundary, uint64_t ticket, int64_t timeout_ms,
+            abx_verdict *ret_verdict);
 };
 
 /* The platform's, of which the build selects the folder. */
 extern const struct backend backend_native;
+/* lib/simulated: no system at all. */
+extern const struct backend backend_simulated;
 /* pick.c: the backend of this build. */
 const struct backend *backend_pick(void);
+/* The one that a host asked for, ABX_BACKEND_*. */
+const struct backend *backend_choose(uint32_t backend);
 
 #endif

@@ -32,6 +32,9 @@ struct host_view {
     int (*find_git)(void *data, const char *path, uint32_t most, struct vec *paths);
 };
 
+/* The platform's. */
+extern const struct host_view host_real;
+
 static inline int
 host_trouble(const struct host_view *host)
 {

@@ -6,8 +6,6 @@
 #include "base/host.h"
 #include "plan/capabilities.h"
 
-extern const struct host_view host_real;
-
 /* Tries it once in this process; later calls copy.  Any thread.  0, or -errno when it could not be
  * tried for want of memory, descriptors or processes.
  *

@@ -14,7 +14,8 @@ enum rung {
     RUNG_B,
     RUNG_A_NO_BROKER,
     RUNG_A_NO_LANDLOCK,
-    RUNG_A
+    RUNG_A,
+    RUNG_SIMULATED /* no wall at all: nothing runs behind it */
 };
 
 const char *rung_name(enum rung rung); /* "A--" */

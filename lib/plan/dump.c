@@ -125,7 +125,7 @@ add_settings(struct str *out, const struct plan *plan)
 const char *
 rung_name(enum rung rung)
 {
-    static const char *const names[] = { "none", "C", "B'", "B", "A--", "A-", "A" };
+    static const char *const names[] = { "none", "C", "B'", "B", "A--", "A-", "A", "simulated" };
 
     return names[rung];
 }
@@ -143,6 +143,7 @@ rung_detail(enum rung rung)
         "no broker: refusals make no events, nothing is held, and protected names must exist",
         "no Landlock: no second wall behind the mounts, git's names can be raced, no exec.allow",
         "all walls stand; limits of the whole box are apart",
+        "nothing is enforced, and no program runs",
     };
 
     return details[rung];

@@ -276,8 +276,8 @@ const char *const plan_copy_prefix = GIT_COPY_PREFIX;
 const char *const plan_devices[] = { "/dev/full", "/dev/null", "/dev/ptmx", "/dev/random",
     "/dev/tty", "/dev/urandom", "/dev/zero", NULL };
 
-static bool
-is_device(const char *path)
+bool
+plan_is_device(const char *path)
 {
     for (size_t i = 0; plan_devices[i] != NULL; i++) {
         if (strcmp(plan_devices[i], path) == 0) {
@@ -312,7 +312,7 @@ private_of(const struct plan *plan, const char *path)
 bool
 plan_is_private(const struct plan *plan, const char *path)
 {
-    return plan_has_mounts(plan) ? private_of(plan, path) != NULL : is_device(path);
+    return plan_has_mounts(plan) ? private_of(plan, path) != NULL : plan_is_device(path);
 }
 
 bool

@@ -143,6 +143,8 @@ bool plan_lets_write(const struct plan *plan, const char *path);
 extern const char *const plan_copy_prefix;
 /* The devices that every box has; NULL-terminated. */
 extern const char *const plan_devices[];
+/* Whether it is one of them, or a terminal. */
+bool plan_is_device(const char *path);
 /* Whether the path lies in a private place: the box's own, the host has another thing there.
  * A place bound inside a private one (a workspace below /tmp) is not private.  Without mounts
  * nothing is but the devices that every box has. */

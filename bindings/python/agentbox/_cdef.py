@@ -115,6 +115,8 @@ abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
 abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
 abx_status abx_box_revoke(abx_box *box, uint64_t grant);
 abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
+abx_status abx_box_attempt(abx_box *box, abx_process *process, const abx_request *request, abx_decision *decision, uint64_t *ret_ticket, abx_error **reterr);
+abx_status abx_box_outcome(abx_box *box, uint64_t ticket, int64_t timeout_ms, abx_verdict *ret_verdict);
 abx_status abx_box_kill(abx_box *box);
 abx_box *abx_box_ref(abx_box *box);
 void abx_box_unref(abx_box *box);
@@ -224,6 +226,18 @@ DOCS = {
         'layer APPROVAL with the rule "grant:N".',
     'abx_box_revoke':
         'After it returns nothing new is done under that grant. ABX_ERR_STATE: there is none.',
+    'abx_box_attempt':
+        'With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried '
+        'this. Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. '
+        'An ABX_REQUEST_PATH (one access), _EXEC, _CONNECT, _HTTP or _SOCKET. ABX_OK: decided. ABX_NONE: held, the '
+        'verdict is ASK, and `ret_ticket` (may be NULL) is for abx_context_answer and abx_box_outcome. `rule` and '
+        '`layer` are what the policy says, whatever a grant adds.  abx_box_spawn in such a box starts a command that is '
+        'its own list of attempts, one in its arguments or, after "-c", one after the other with \';\' between: read '
+        'PATH, write PATH, exec PATH, connect HOST:PORT, request METHOD URL, print TEXT, exit CODE, pause (until a '
+        'signal). What is denied makes it 1, as in a shell. Another word is ABX_ERR_EXEC.',
+    'abx_box_outcome':
+        'What a held attempt came to, ABX_VERDICT_ALLOW or _DENY; ABX_NONE if it is still held after timeout_ms; 0 '
+        'polls, -1 waits for ever. ABX_ERR_STATE: there was none, or the box was killed.',
     'abx_box_kill':
         'every process in it, at once',
     'abx_box_unref':

@@ -44,7 +44,7 @@ class Backend(IntEnum):
     """ABX_BACKEND_*"""
 
     NATIVE = 0  # the strongest tier that this host can enforce
-    SIMULATED = 1  # no OS at all, for testing harnesses; not in this version
+    SIMULATED = 1  # nothing is enforced and no program runs; for tests of a harness
 
 
 class Verdict(IntEnum):
