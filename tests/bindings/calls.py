@@ -6,7 +6,6 @@ import pathlib
 import signal
 import sys
 
-import agentbox
 from agentbox import Access, AgentboxError, Answer, Context, EventType, Limit, Policy, PolicyBuilder, Request, Scope, Stdio, Verdict, Weaken
 
 WORKSPACE = pathlib.Path(sys.argv[1])

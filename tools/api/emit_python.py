@@ -57,12 +57,12 @@ def constants(api):
 
 
 def errors(api):
-    text = WARNING + '"""An exception for each status that is an error."""\nfrom ._failure import AgentboxError\nfrom .constants import Status\n'
+    text = WARNING + '"""An exception for each status that is an error."""\nfrom typing import Dict, Type\n\nfrom ._failure import AgentboxError\nfrom .constants import Status\n'
     for one in names.errors(api):
         meaning = one["meaning"] + (f"; {one['remedy']}" if one["remedy"] else "")
         text += f'\n\nclass {names.error_class(one)}(AgentboxError):\n' + wrapped(f'"""{meaning[0].upper()}{meaning[1:]}."""', "    ") + "\n"
     rows = "".join(f"    Status.{one['name'].replace('ABX_', '')}: {names.error_class(one)},\n" for one in names.errors(api))
-    return text + f"\n\nBY_STATUS = {{\n{rows}}}\n"
+    return text + f"\n\nBY_STATUS: Dict[int, Type[AgentboxError]] = {{\n{rows}}}\n"
 
 
 def files(api):

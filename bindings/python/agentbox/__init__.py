@@ -14,6 +14,7 @@ from .box import Box
 from .constants import Access, EventType, ExitReason, Field, Layer, Limit, Relation, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
 from .context import Context
 from .event import Answer, Event
+from .identity import Identity
 from .policy import Policy, PolicyBuilder
 from .process import Exit, Process, Result
 from .report import Comparison, Report, preflight
@@ -21,7 +22,7 @@ from .request import Decision, Request
 
 __all__ = [
     "Access", "AgentboxError", "Answer", "AsyncBox", "AsyncContext", "AsyncProcess", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
-    "Exit", "ExitReason", "Field", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
+    "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
     "Retry", "Scope", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight",
 ]
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Optional, Sequence, Set
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Optional, Sequence, Set, Union
 
 from . import _raw
 from .box import Box
 from .constants import EventType, Stdio
 from .context import Context, settle
 from .event import Answer, Event
+from .identity import Identity
 from .policy import Policy
 from .process import Exit, Process, Result
 from .request import Request
@@ -23,10 +24,11 @@ THREADS = 32  # so many calls can be held by questions at a time; more wait for 
 class AsyncContext:
     """An instance of the library in the running loop: `async with AsyncContext(...) as context`.
 
-    `on_approval` is awaited while a call waits and returns an `Answer`; `on_credential` returns the secret as bytes, or None;
+    `on_approval` is awaited while a call waits and returns an `Answer`, or several where the policy wants several
+    approvers; `on_credential` returns the secret as bytes, or None;
     `on_event` is a plain function that sees every event.  A handler that raises has refused.  `events()` gives events too."""
 
-    def __init__(self, *, on_approval: Optional[Callable[[Event], Awaitable[Answer]]] = None,
+    def __init__(self, *, on_approval: Optional[Callable[[Event], Awaitable[Union[Answer, Sequence[Answer]]]]] = None,
                  on_credential: Optional[Callable[[Event], Awaitable[Optional[bytes]]]] = None,
                  on_event: Optional[Callable[[Event], None]] = None, **options: Any) -> None:
         self._context = Context(**options)
@@ -106,22 +108,22 @@ class AsyncContext:
         finally:
             self._readers.discard(reader)
 
-    def answer(self, question: "Event | int", answer: Answer) -> None:
-        """Answers an approval that no handler is there for."""
-        self._context.answer(question, answer)
+    def answer(self, question: "Event | int", answer: Answer) -> bool:
+        """Answers an approval that no handler is there for; False: another approver must say it too."""
+        return self._context.answer(question, answer)
 
     def supply(self, question: "Event | int", secret: bytes, *, expires_ms: int = 0) -> None:
         self._context.supply(question, secret, expires_ms=expires_ms)
 
     # ---- boxes
     @_raw.documented("abx_box_open")
-    async def open_box(self, policy: Policy) -> "AsyncBox":
+    async def open_box(self, policy: Policy, identity: Optional[Identity] = None) -> "AsyncBox":
         """Builds a boundary, in which commands then start."""
-        return AsyncBox(self, await self._call(self._context.open_box, policy))
+        return AsyncBox(self, await self._call(self._context.open_box, policy, identity))
 
-    async def run(self, policy: Policy, argv: Sequence[_raw.Text], **options: Any) -> Result:
+    async def run(self, policy: Policy, argv: Sequence[_raw.Text], *, identity: Optional[Identity] = None, **options: Any) -> Result:
         """Opens a box, runs one command in it, and closes it; options as of `Box.spawn`."""
-        async with await self.open_box(policy) as box:
+        async with await self.open_box(policy, identity) as box:
             return await box.run(argv, **options)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 from . import _raw
 from ._raw import ffi, lib
 from .constants import Stdio
+from .identity import Identity
 from .policy import Policy
 from .process import Process, Result
 from .request import Request
@@ -22,8 +23,8 @@ class Box(_raw.Handle):
     _unref = "abx_box_unref"
 
     @_raw.documented("abx_box_open")
-    def __init__(self, context: "Context", policy: Policy) -> None:
-        super().__init__(_raw.made(lib.abx_box_open, "abx_box", context._c, policy._c, ffi.NULL))
+    def __init__(self, context: "Context", policy: Policy, identity: Optional[Identity] = None) -> None:
+        super().__init__(_raw.made(lib.abx_box_open, "abx_box", context._c, policy._c, ffi.NULL if identity is None else identity._c))
         self._context = context
 
     @property

@@ -12,6 +12,7 @@ from .box import Box
 from .constants import EventType, Status, Verdict
 from .errors import StateError
 from .event import Answer, Event
+from .identity import Identity
 from .policy import Policy
 from .process import Result
 
@@ -21,25 +22,25 @@ Handler = Callable[[Event], Any]
 class Context(_raw.Handle):
     """An instance of the library, with its queue of events.  Any thread may use it.
 
-    `on_approval` is asked while a call waits and returns an `Answer`; `on_credential` returns the secret as bytes, or None;
+    `on_approval` is asked while a call waits and returns an `Answer`, or several where the policy wants several approvers; `on_credential` returns the secret as bytes, or None;
     `on_event` sees everything else.  They run inside `Box.run`, on the thread that called it.  Without them events wait for
     `next_event` and `wait_event`."""
 
     _unref = "abx_context_unref"
 
-    def __init__(self, *, on_approval: Optional[Callable[[Event], Answer]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
+    def __init__(self, *, on_approval: Optional[Callable[[Event], Union[Answer, Sequence[Answer]]]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
                  on_event: Optional[Handler] = None, events: int = 0, init_path: Optional[_raw.Text] = None) -> None:
         kept = _raw.encode(init_path)
         super().__init__(_raw.made(lib.abx_context_new, "abx_context", _raw.struct("abx_context_options", events=events, init_path=kept)))
         self._on_approval, self._on_credential, self._on_event = on_approval, on_credential, on_event
 
-    def open_box(self, policy: Policy) -> Box:
+    def open_box(self, policy: Policy, identity: Optional[Identity] = None) -> Box:
         """Builds a boundary, in which commands then start."""
-        return Box(self, policy)
+        return Box(self, policy, identity)
 
-    def run(self, policy: Policy, argv: Sequence[_raw.Text], **options: Any) -> Result:
+    def run(self, policy: Policy, argv: Sequence[_raw.Text], *, identity: Optional[Identity] = None, **options: Any) -> Result:
         """Opens a box, runs one command in it, and closes it; options as of `Box.spawn`."""
-        with self.open_box(policy) as box:
+        with self.open_box(policy, identity) as box:
             return box.run(argv, **options)
 
     # ---- events
@@ -70,12 +71,13 @@ class Context(_raw.Handle):
 
     # ---- answers
     @_raw.documented("abx_context_answer")
-    def answer(self, question: Union[Event, int], answer: Answer) -> None:
-        """Answers an approval, given as the event or as its ticket."""
-        kept = (_raw.encode(answer.approver), _raw.encode(answer.message, "the message"))
-        given = _raw.struct("abx_answer", verdict=answer.verdict, scope=answer.scope, expires_ms=answer.expires_ms, approver=kept[0], message=kept[1])
+    def answer(self, question: Union[Event, int], answer: Answer) -> bool:
+        """Answers an approval, given as the event or as its ticket; False: this yes counts, and another approver must say it too."""
+        kept = (_raw.encode(answer.approver), _raw.encode(answer.evidence, "the evidence"), _raw.encode(answer.message, "the message"))
+        given = _raw.struct("abx_answer", verdict=answer.verdict, scope=answer.scope, expires_ms=answer.expires_ms,
+                            approver=kept[0], evidence=kept[1], message=kept[2])
         error = ffi.new("abx_error **")
-        _raw.check(lib.abx_context_answer(self._c, ticket_of(question), given, error), error)
+        return _raw.check(lib.abx_context_answer(self._c, ticket_of(question), given, error), error) == Status.OK
 
     @_raw.documented("abx_context_supply")
     def supply(self, question: Union[Event, int], secret: bytes, *, expires_ms: int = 0) -> None:
@@ -108,11 +110,14 @@ class Context(_raw.Handle):
             settle(self, event, None)
 
 
-def settle(context: Context, event: Event, answer: Union[Answer, bytes, None]) -> None:
+def settle(context: Context, event: Event, answer: "Union[Answer, Sequence[Answer], bytes, None]") -> None:
     """Answers a question; a question that is over, since its command or its time is, needs no answer."""
     try:
         if isinstance(answer, Answer):
             context.answer(event, answer)
+        elif isinstance(answer, (list, tuple)) and answer and all(isinstance(one, Answer) for one in answer):
+            for one in answer:
+                context.answer(event, one)
         elif isinstance(answer, (bytes, bytearray, memoryview)) and event.type == EventType.CREDENTIAL:
             context.supply(event, answer)
         elif answer is None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/make-api.py from include/agentbox/agentbox.h; change that, and run `./dev generate`.
 """An exception for each status that is an error."""
+from typing import Dict, Type
+
 from ._failure import AgentboxError
 from .constants import Status
 
@@ -54,7 +56,7 @@ class InternalError(AgentboxError):
     """A fault of the library; report it."""
 
 
-BY_STATUS = {
+BY_STATUS: Dict[int, Type[AgentboxError]] = {
     Status.ERR_INVALID: InvalidError,
     Status.ERR_ABI: AbiError,
     Status.ERR_STATE: StateError,

@@ -65,6 +65,13 @@ class Event(_raw.Handle):
     message: Optional[str] = _Text(Field.MESSAGE)  # type: ignore[assignment]
     retry: Union[Retry, int, None] = _Number(Field.RETRY, Retry)  # type: ignore[assignment]
     exit_reason: Optional[ExitReason] = _Number(Field.EXIT_REASON, ExitReason)  # type: ignore[assignment]
+    principal: Optional[str] = _Text(Field.PRINCIPAL)  # type: ignore[assignment]
+    agent_session: Optional[str] = _Text(Field.AGENT_SESSION)  # type: ignore[assignment]
+    delegation: Optional[str] = _Text(Field.DELEGATION)  # type: ignore[assignment]
+    approvers: int = _Number(Field.APPROVERS)  # type: ignore[assignment]
+    step_up: int = _Number(Field.STEP_UP)  # type: ignore[assignment]
+    approver: Optional[str] = _Text(Field.APPROVER)  # type: ignore[assignment]
+    evidence: Optional[str] = _Text(Field.EVIDENCE)  # type: ignore[assignment]
     exit_code: int = _Number(Field.EXIT_CODE)  # type: ignore[assignment]
 
     @property
@@ -103,11 +110,13 @@ class Answer:
     scope: int = Scope.ONCE
     expires_ms: int = 0  #: Unix time, with `Scope.UNTIL`
     approver: Optional[str] = None  #: who said so
+    evidence: Optional[str] = None  #: step-up proof that the host has checked; only its digest is kept
     message: Optional[str] = None  #: reaches the model with a refusal
 
     @classmethod
-    def allow(cls, scope: int = Scope.ONCE, approver: Optional[str] = None, expires_ms: int = 0) -> "Answer":
-        return cls(Verdict.ALLOW, scope, expires_ms, approver)
+    def allow(cls, scope: int = Scope.ONCE, approver: Optional[str] = None, expires_ms: int = 0,
+              evidence: Optional[str] = None) -> "Answer":
+        return cls(Verdict.ALLOW, scope, expires_ms, approver, evidence)
 
     @classmethod
     def deny(cls, message: Optional[str] = None, approver: Optional[str] = None) -> "Answer":

@@ -7,7 +7,7 @@ import unittest
 
 import agentbox
 from agentbox import Answer, Context, EventType, ExitReason, Request, Scope, Stdio
-from agentbox.errors import DeniedError, ExecError, PolicyError, StateError
+from agentbox.errors import DeniedError, ExecError, InvalidError, PolicyError, StateError
 from support import ASK, ASK_EXEC, PATIENCE, Workspace
 
 
@@ -142,6 +142,23 @@ class Questions(Workspace):
         with Context(on_approval=interrupt) as context, self.assertRaises(KeyboardInterrupt):
             context.run(self.policy(ASK_EXEC), ["id"])
 
+    def test_two_approvers(self):
+        asked = []
+
+        def approve(event):
+            asked.append((event.approvers, event.step_up))
+            return [Answer.allow(approver=name, evidence="token") for name in ("ada", "bob")]
+
+        with Context(on_approval=approve) as context:
+            policy = self.policy(ASK, {"version": 1, "approvals": {"approvers": 2, "step_up": True}})
+            self.assertTrue(context.run(policy, ["mkdir", self.workspace / "release"]).ok)
+        self.assertEqual(asked, [(2, 1)])
+
+    def test_yes_that_does_not_count_is_a_fault_of_the_handler(self):
+        with Context(on_approval=lambda event: Answer.allow(approver="ada")) as context, self.assertRaises(DeniedError):
+            context.run(self.policy(ASK, {"version": 1, "approvals": {"step_up": True}}), ["mkdir", self.workspace / "release"])
+        self.assertFalse((self.workspace / "release").exists())
+
     def test_events_reach_the_handler_in_order(self):
         events = []
         with Context(on_event=events.append) as context:
@@ -163,6 +180,13 @@ class Questions(Workspace):
 
 
 class Hosts(Workspace):
+    def test_identity_is_on_each_event(self):
+        with agentbox.Identity("ada", "session-1") as identity, Context() as context:
+            context.run(self.policy(), ["true"], identity=identity)
+            self.assertEqual({(event.principal, event.agent_session, event.delegation) for event in context.events()}, {("ada", "session-1", None)})
+        with self.assertRaises(InvalidError):
+            agentbox.Identity("")
+
     def test_forked_child_has_no_handles_and_leaves_them_alone(self):
         with Context() as context, context.open_box(self.policy()) as box:
             child = os.fork()

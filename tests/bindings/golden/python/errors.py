@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/make-api.py from include/agentbox/agentbox.h; change that, and run `./dev generate`.
 """An exception for each status that is an error."""
+from typing import Dict, Type
+
 from ._failure import AgentboxError
 from .constants import Status
 
@@ -13,7 +15,7 @@ class StateError(AgentboxError):
     """The wrong time."""
 
 
-BY_STATUS = {
+BY_STATUS: Dict[int, Type[AgentboxError]] = {
     Status.ERR_INVALID: InvalidError,
     Status.ERR_STATE: StateError,
 }
