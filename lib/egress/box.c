@@ -6,6 +6,7 @@
 #include "base/decoy.h"
 #include "base/mem.h"
 #include "egress/reading.h"
+#include "egress/named.h"
 #include "egress/secrets.h"
 #include "egress/upstream.h"
 
@@ -205,6 +206,13 @@ add_decoys(struct egress_box *box, uint64_t seed, struct fail *fail)
     return r;
 }
 
+static abx_status
+make_named(struct egress_box *box, struct fail *fail)
+{
+    box->named = named_new(box->policy);
+    return box->named == NULL ? fail_nomem(fail) : ABX_OK;
+}
+
 abx_status
 egress_open(struct egress *egress, const struct egress_setup *setup, struct egress_box **ret_box,
         struct fail *fail)
@@ -221,7 +229,7 @@ egress_open(struct egress *egress, const struct egress_setup *setup, struct egre
     box->identity = setup->identity;
     if (upstream_new(&setup->upstream, &box->upstream, fail) < 0 || reading_open(box, fail) < 0 ||
             secrets_new(setup->policy, egress->base, &box->secrets, fail) < 0 ||
-            add_decoys(box, setup->decoy_seed, fail) < 0) {
+            add_decoys(box, setup->decoy_seed, fail) < 0 || make_named(box, fail) < 0) {
         secrets_free(box->secrets);
         reading_close(box);
         upstream_free(box->upstream);
@@ -293,6 +301,7 @@ stop(void *data)
     }
     hosts_done(&box->hosts);
     secrets_free(box->secrets);
+    named_free(box->named);
 }
 
 void

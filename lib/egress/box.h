@@ -30,6 +30,7 @@ struct egress_box {
     char *extra_ca; /* whom the policy adds, PEM; NULL: nobody */
     struct secrets *secrets;
     struct hosts hosts;
+    struct named *named;
     struct part *parts;
     size_t n_parts;
     struct decision *decisions; /* that wait for an answer */

@@ -13,6 +13,7 @@
 #include "egress/box.h"
 #include "egress/decide.h"
 #include "egress/lookup.h"
+#include "egress/named.h"
 #include "egress/through.h"
 
 #include "base/loop.h"
@@ -48,6 +49,7 @@ struct dial {
     struct through *through;
     int fd; /* the proxy's, while it is asked; else -1 */
     struct lookup *lookup;
+    struct named_search *search; /* for a name of the address */
     struct decision *decision; /* about an address */
     struct event *next_timer, *patience;
     struct attempt attempts[ADDRESSES_MAX]; /* in the order in which they are dialled */
@@ -62,6 +64,7 @@ dial_free(struct dial *dial)
     if (dial->lookup != NULL) {
         lookup_cancel(dial->lookup);
     }
+    named_search_cancel(dial->search);
     decision_cancel(dial->decision);
     through_cancel(dial->through);
     close_fd(dial->fd);
@@ -515,6 +518,10 @@ looked_up(void *data, int error, const struct addrinfo *addresses)
     struct dial *dial = data;
 
     dial->lookup = NULL;
+    if (error == 0 && dial->proxy == NULL) {
+        named_note(dial->box->named, dial->errand->destination.name, dial->errand->destination.port,
+                addresses);
+    }
     for (; error == 0 && addresses != NULL; addresses = addresses->ai_next) {
         add_address(dial, addresses->ai_addr, addresses->ai_addrlen);
     }
@@ -563,6 +570,52 @@ add_literal(struct dial *dial, const char *text, uint16_t port)
     return false;
 }
 
+/* ---- addresses that were asked for as such, which are decided already ---- */
+
+static void
+name_searched(void *data, int error, const char *name)
+{
+    struct dial *dial = data;
+    const struct destination *to = &dial->errand->destination;
+    struct refusal refusal = { 0 };
+    char reason[sizeof refusal.reason], alternative[sizeof refusal.alternative];
+
+    dial->search = NULL;
+    if (error != 0) {
+        finish(dial, -1, error, NULL);
+        return;
+    }
+    if (name == NULL) {
+        begin_next(dial);
+        return;
+    }
+    snprintf(reason, sizeof reason,
+            "'%.180s' leads to this address, and the policy reads requests to it", name);
+    snprintf(alternative, sizeof alternative, "connect to '%.180s' by its name", name);
+    refusal_set(&refusal, "network:by-name", reason, alternative);
+    tell_denial(dial->box, &dial->errand->subject, to, NULL, &refusal);
+    finish(dial, -1, EACCES, &refusal);
+}
+
+/* An address that the policy lists by itself, or reads requests to, is its own matter.  Any other
+ * is dialled unless a name leads there to which requests are read. */
+static void
+begin_address(struct dial *dial, const char *address)
+{
+    const uint16_t port = dial->errand->destination.port;
+    struct named_search *search;
+
+    if (dial->proxy != NULL || policy_lists_address(dial->box->policy, address, port) ||
+            policy_reads_http(dial->box->policy, address, port)) {
+        begin_next(dial);
+        return;
+    }
+    search = named_search_start(dial->box, address, port, name_searched, dial);
+    if (search != NULL) { /* else the dial may be over */
+        dial->search = search;
+    }
+}
+
 static void
 first_step(struct dial *dial)
 {
@@ -573,9 +626,9 @@ first_step(struct dial *dial)
     if (to->way == WAY_HOST_LOOPBACK) { /* the policy lists the port */
         add_literal(dial, "127.0.0.1", to->port);
         add_literal(dial, "::1", to->port);
-        begin_next(dial);
-    } else if (add_literal(dial, name, port)) { /* the very address was decided */
-        begin_next(dial);
+        begin_address(dial, "127.0.0.1");
+    } else if (add_literal(dial, name, port)) {
+        begin_address(dial, name);
     } else if (add_host(dial, name, port)) {
         dial_found(dial);
     } else {

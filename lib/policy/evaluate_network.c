@@ -14,15 +14,15 @@ static const char closed_alternative[] =
         "use a host of the public network; 'private' or 'host_loopback' of the policy's network "
         "section could open this address";
 
-/* Whether a list lets the address through that nothing opens: lists say what goes there only. */
-static bool
-is_listed(const struct layer *layer, const struct host_pattern *address, uint32_t port,
+bool
+layer_lists_address(const struct layer *layer, const struct host_pattern *address, uint32_t port,
         bool by_itself)
 {
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
-        if (rule->verdict != ABX_VERDICT_DENY && rule_can_speak(rule, port, false) &&
+        if (rule->verdict != ABX_VERDICT_DENY && !rule->opens_private &&
+                rule_can_speak(rule, port, false) &&
                 host_pattern_match(rule->matcher, address) >= 0 &&
                 (!by_itself || host_is_single(rule->matcher))) {
             return true;
@@ -41,7 +41,7 @@ rule_by_closure(const struct layer *layer, const struct host_pattern *host, uint
         return false;
     }
     if (host_is_localhost(host)) {
-        if (!is_listed(layer, host, port, true)) {
+        if (!layer_lists_address(layer, host, port, true)) {
             return false;
         }
         rule_by_nature(ABX_VERDICT_DENY, "network:loopback",
@@ -51,7 +51,7 @@ rule_by_closure(const struct layer *layer, const struct host_pattern *host, uint
         ruling->from_default = false; /* no grant leads there */
         return true;
     }
-    if (!is_listed(layer, host, port, false)) {
+    if (!layer_lists_address(layer, host, port, false)) {
         return false;
     }
     rule_by_nature(ABX_VERDICT_DENY, "network:closed",

@@ -2,7 +2,7 @@
  * Owns the questions that a plan asks about the network: which ports and sockets of the host some
  * rule opens, and whether requests are read.  Pure, any thread. */
 #include "base/mem.h"
-#include "policy/index.h"
+#include "policy/credentials.h"
 
 #include <string.h>
 
@@ -68,6 +68,62 @@ policy_loopback_ports(abx_policy *policy, size_t most, struct vec *ret_ports, st
         *place = (uint16_t)port;
     }
     return ABX_OK;
+}
+
+static abx_status
+add_name(struct vec *names, const struct host_pattern *pattern, const char *name, struct fail *fail)
+{
+    const char **place;
+
+    if (pattern->form != HOST_NAME) {
+        return ABX_OK;
+    }
+    place = vec_add(names);
+    if (place == NULL) {
+        return fail_nomem(fail);
+    }
+    *place = name;
+    return ABX_OK;
+}
+
+abx_status
+policy_read_names(abx_policy *policy, struct vec *ret_names, struct fail *fail)
+{
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; r == ABX_OK && k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            r = rule->n_http == 0 ? ABX_OK
+                                  : add_name(ret_names, rule->matcher, rule->pattern, fail);
+        }
+    }
+    for (size_t i = 0; i < policy->settings.n_credentials; i++) {
+        const struct policy_credential *credential = &policy->settings.credentials[i];
+
+        for (size_t k = 0; r == ABX_OK && k < credential->n_hosts; k++) {
+            r = add_name(ret_names, &credential->hosts[k].pattern, credential->hosts[k].text, fail);
+        }
+    }
+    return r;
+}
+
+bool
+policy_lists_address(abx_policy *policy, const char *address, uint32_t port)
+{
+    struct host_pattern parsed;
+    struct fail fail;
+
+    for (size_t i = 0; host_parse(address, &parsed, &fail) == ABX_OK && i < policy->layers.count;
+            i++) {
+        if (layer_lists_address(*vec_at(&policy->layers, struct layer *, i), &parsed, port, true)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 abx_status

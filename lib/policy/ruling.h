@@ -25,6 +25,10 @@ bool decide_http(const struct layer *layer, bool is_innermost, const abx_request
         bool is_connected, struct ruling *ruling, const char **ret_action);
 /* Whether requests to that host are decided one by one. */
 bool layer_reads_http(const struct layer *layer, const struct host_pattern *host, uint32_t port);
+/* Whether a rule lets through what goes to the address, and does not only open it; `by_itself`: a
+ * rule for exactly that one. */
+bool layer_lists_address(const struct layer *layer, const struct host_pattern *address,
+        uint32_t port, bool by_itself);
 /* An address that an allowed name turned out to be: what is public needs no rule of its own. */
 bool decide_address(const struct layer *layer, bool is_innermost,
         const struct host_pattern *address, uint32_t port, struct ruling *ruling);

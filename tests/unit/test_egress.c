@@ -184,6 +184,110 @@ START_TEST(a_name_that_the_host_does_not_know_is_asked_for_again)
 }
 END_TEST
 
+#define READ(host) "{\"host\":\"" host "\",\"http\":[{\"methods\":[\"GET\"],\"path\":\"/**\"}]}"
+
+/* 8.8.8.8 is what public.test leads to. */
+static const struct spelled_case {
+    const char *name, *network, *more;
+    int error;
+} spelled_cases[] = {
+    { "a name with rules about requests", READ("public.test:1-65535"), "", EACCES },
+    { "a name that a credential goes to", "\"public.test:1-65535\"",
+            ",\"credentials\":[{\"name\":\"k\",\"env\":\"K\",\"hosts\":[\"public.test:1-65535\"]}]",
+            EACCES },
+    { "a name without", "\"public.test:1-65535\"", "", 0 },
+    { "a name with rules that leads elsewhere", READ("private.test:1-65535"), "", 0 },
+    { "a name with rules that is unknown", READ("unknown.test:1-65535"), "", 0 },
+    { "a name with rules at another port", READ("public.test:1"), "", 0 },
+    { "an address that is listed by itself", "\"8.8.8.8:1-65535\"," READ("public.test:1-65535"), "",
+            0 },
+    { "an address with rules of its own", READ("8.8.8.8:1-65535") "," READ("public.test:1-65535"),
+            "", 0 },
+};
+
+static void
+open_for_spelling(const char *network, const char *more)
+{
+    egress_box_close();
+    egress_box_open("{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":["
+                    "\"8.0.0.0/8:1-65535\",%s],\"host_loopback\":[%u]}%s}",
+            network, port, more);
+}
+
+static void
+expect_by_name(const char *address, const char *name)
+{
+    struct told told;
+
+    broker_tells(&told);
+    ck_assert_uint_eq(told.type, ABX_EVENT_DENIAL);
+    ck_assert_str_eq(told.target, address);
+    ck_assert_str_eq(told.rule, "network:by-name");
+    ck_assert_ptr_nonnull(strstr(told.reason, name));
+}
+
+START_TEST(who_spells_the_address_of_a_name_goes_past_no_rule)
+{
+    const struct spelled_case *c = &spelled_cases[_i];
+    uint64_t dialled;
+
+    open_for_spelling(c->network, c->more);
+    for (int i = 0; i < 2; i++) { /* looked up, and known */
+        ck_assert_msg(dial_and_wait("8.8.8.8", port, WAY_TRANSPARENT, &dialled) == c->error, "%s",
+                c->name);
+        if (c->error != 0) {
+            expect_by_name("8.8.8.8", "'public.test'");
+        } else {
+            close(accept_one(listener));
+        }
+    }
+    ck_assert(broker_is_quiet());
+}
+END_TEST
+
+START_TEST(a_name_that_a_pattern_stands_for_is_known_once_it_was_looked_up)
+{
+    uint64_t dialled;
+
+    open_for_spelling(READ("*.test:1-65535"), "");
+    ck_assert_int_eq(dial_and_wait("8.8.8.8", port, WAY_TRANSPARENT, &dialled), 0);
+    close(accept_one(listener));
+    ck_assert_int_eq(dial_and_wait("public.test", port, WAY_TRANSPARENT, &dialled), 0);
+    close(accept_one(listener));
+    ck_assert_int_eq(dial_and_wait("8.8.8.8", port, WAY_TRANSPARENT, &dialled), EACCES);
+    expect_by_name("8.8.8.8", "'public.test'");
+    ck_assert(broker_is_quiet());
+}
+END_TEST
+
+START_TEST(a_name_that_leads_to_the_hosts_loopback_is_asked_for_by_its_name)
+{
+    uint64_t dialled;
+
+    open_for_spelling(READ("slow.test:1-65535"), "");
+    resolver_be_quick();
+    ck_assert_int_eq(dial_and_wait("127.0.0.1", port, WAY_HOST_LOOPBACK, &dialled), EACCES);
+    expect_by_name("127.0.0.1", "'slow.test'");
+}
+END_TEST
+
+START_TEST(closing_does_not_wait_for_the_name_of_an_address)
+{
+    int program;
+
+    open_for_spelling(READ("slow.test:1-65535"), "");
+    program = connect_box("8.8.8.8", port, WAY_TRANSPARENT, 0);
+    while (resolver_is_busy_with() < 1) {
+        poll(NULL, 0, 10);
+    }
+    egress_box_close();
+    expect_reset(program);
+    close(program);
+    resolver_be_quick();
+    egress_box_open(POLICY, port);
+}
+END_TEST
+
 START_TEST(slow_lookups_of_one_box_do_not_hold_up_another)
 {
     struct egress_box *slow = the_box, *other;
@@ -625,6 +729,11 @@ make_suite(void)
     tcase_add_test(dial, a_name_that_was_looked_up_a_moment_ago_is_not_asked_for_again);
     tcase_add_test(dial, what_is_known_of_a_name_is_decided_about_each_time);
     tcase_add_test(dial, a_name_that_the_host_does_not_know_is_asked_for_again);
+    tcase_add_loop_test(dial, who_spells_the_address_of_a_name_goes_past_no_rule, 0,
+            (int)(sizeof spelled_cases / sizeof spelled_cases[0]));
+    tcase_add_test(dial, a_name_that_a_pattern_stands_for_is_known_once_it_was_looked_up);
+    tcase_add_test(dial, a_name_that_leads_to_the_hosts_loopback_is_asked_for_by_its_name);
+    tcase_add_test(dial, closing_does_not_wait_for_the_name_of_an_address);
     tcase_add_test(dial, slow_lookups_of_one_box_do_not_hold_up_another);
     tcase_add_test(dial, closing_does_not_wait_for_a_resolver);
     tcase_add_test(dial, what_was_dialled_and_is_not_wanted_is_closed);
