@@ -6,10 +6,10 @@ With --check nothing is written: it fails where a file in the tree is not what w
 import pathlib
 import sys
 
-from api import describe, emit_python
+from api import describe, emit_node, emit_python
 
 # Each emitter gives its files for the folder.
-EMITTERS = {"bindings/python/agentbox": emit_python}
+EMITTERS = {"bindings/python/agentbox": emit_python, "bindings/node/lib": emit_node}
 
 
 def generated(root):

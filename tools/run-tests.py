@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs every test, as root and as an ordinary user where it can, and counts.
 
-  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, attacks, clients, install, demo (default: all)
+  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, attacks, clients, install, node, demo (default: all)
 
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
 `N passed, N failed, N skipped`.
@@ -177,6 +177,19 @@ def install():
     count("install and use from Python", result, output)
 
 
+def node():
+    """Installed once, from where packages come from; its tests run in that."""
+    made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-node-made.", dir="/var/tmp"))
+    made.chmod(0o755)
+    result, output = run([sys.executable, str(ROOT / "tests/install/node.py"), str(ROOT / "build-plain"), str(made)], 300)
+    count("install and use from Node", result, output)
+    calls = ["env", "python3", str(ROOT / "tests/bindings/check.py"), "node", str(ROOT / "tests/bindings/calls.mjs"), str(made / "package")]
+    for who, prefix in people():
+        count(f"node ({who})", *run([*prefix, "node", str(made / "package/tests/box.test.js")], 300))
+        count(f"calls in node ({who})", *run(prefix + calls, 300))
+    shutil.rmtree(made, ignore_errors=True)
+
+
 def demo():
     for who, prefix in people():
         folder = scratch(prefix)
@@ -197,7 +210,7 @@ def readable_copy():
 
 
 def main():
-    stages = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "demo": demo}
+    stages = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "demo": demo}
     chosen = sys.argv[1:] or list(stages)
     copy = readable_copy()
     if copy:

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Packs the Node package, installs it into an empty project, as its page says, and runs the page's first program: node.py BUILD FOLDER
+What is left in FOLDER, `package` with what it depends on, is what its tests run in."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+QUIET = ["--silent", "--no-audit", "--no-fund", "--no-update-notifier"]
+
+
+def main():
+    library, folder = pathlib.Path(sys.argv[1]).resolve() / "lib/libagentbox.so.0", pathlib.Path(sys.argv[2])
+    package, project = folder / "package", folder / "project"
+    shutil.copytree(ROOT / "bindings/node", package, ignore=shutil.ignore_patterns("node_modules", "build"))
+    shutil.copy(ROOT / "bindings/api.json", folder)
+    environment = dict(os.environ, AGENTBOX_LIBRARY=str(library), npm_config_cache=str(folder / "cache"))
+    subprocess.run(["npm", "install", "--no-package-lock", *QUIET], cwd=package, env=environment, check=True)
+    subprocess.run(["npm", "pack", *QUIET], cwd=package, env=environment, check=True, stdout=subprocess.DEVNULL)
+    project.mkdir()
+    (project / "package.json").write_text('{ "type": "module" }\n')
+    subprocess.run(["npm", "install", *QUIET, next(package.glob("*.tgz"))], cwd=project, env=environment, check=True)
+    (project / "first.js").write_text(re.search(r"```js\n(.*?)```", (package / "README.md").read_text(), re.S).group(1))
+    outside = {name: value for name, value in os.environ.items() if name not in ("AGENTBOX_LIBRARY", "LD_LIBRARY_PATH")}
+    printed = subprocess.run(["node", "first.js"], cwd=project, env=outside, check=True, stdout=subprocess.PIPE, text=True).stdout
+    if "/etc/motd" not in printed or not (project / "node_modules/agentbox/libagentbox.so.0").exists():
+        sys.exit(f"no denial was printed:\n{printed}")
+    print("installed, and printed a denial")
+
+
+main()
