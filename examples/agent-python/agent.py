@@ -13,6 +13,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import textwrap
 
 import agentbox
 from model import ScriptedModel
@@ -20,9 +21,9 @@ from model import ScriptedModel
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-async def ask_person(wants: str, because: str) -> bool:
+async def ask_person(question: str) -> bool:
     """A person may think as long as the policy's time-out; the loop goes on meanwhile."""
-    print(f"\n  the agent wants to {wants}\n  because: {because}")
+    print("\n" + textwrap.indent(question.rstrip("\n"), "  "))
     if len(sys.argv) > 1:
         said = sys.argv[1].strip("-")
         print(f"  allow it? {said}")
@@ -33,7 +34,7 @@ async def ask_person(wants: str, because: str) -> bool:
 
 async def on_approval(event: agentbox.Event) -> agentbox.Answer:
     """The policy asks: the call is held, and goes on with the answer.  Nothing is run again."""
-    if await ask_person(f"{event.verb} {event.target}", f"rule {event.rule}: {event.reason}"):
+    if await ask_person(event.to_text()):  # no name in it that a command chose can look like another
         return agentbox.Answer.allow(agentbox.Scope.ONCE, approver="terminal")
     return agentbox.Answer.deny("the person at the terminal said no", approver="terminal")
 
@@ -53,7 +54,7 @@ class Tools:
         return f"exit {result.exit.code}\n{printed.decode(errors='replace')}{result.explanation}"
 
     async def request_access(self, call: str, path: str, why: str) -> str:
-        if not await ask_person(f"write {path} from now on", why):
+        if not await ask_person(f"the agent asks to write {ascii(path)} from now on, and says: {ascii(why)}"):
             return "The user said no.\n"
         try:
             await self.box.grant(agentbox.Request.write(path), approver="terminal")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Stdio } from './constants.js';
+import { Status, Stdio } from './constants.js';
 import { Process } from './process.js';
-import { requestStruct } from './policy.js';
+import { decisionOf, requestStruct } from './policy.js';
 import { buffer, check, doneElsewhere, Handle, lib, made, madeElsewhere, strings, struct, text } from './raw.js';
 
 const KINDS = { null: Stdio.NULL, pipe: Stdio.PIPE, pty: Stdio.PTY, capture: Stdio.CAPTURE };
@@ -75,6 +75,21 @@ export class Box extends Handle {
   setCredential(name, secret, { expiresMs = 0 } = {}) {
     const error = [null];
     check(lib.abx_box_set_credential(this.c, text(name), secret, secret.length, expiresMs, error), error[0]);
+  }
+
+  /** In a box of a simulated context: what comes of this request. */
+  attempt(asked, process) {
+    const decision = struct('abx_decision');
+    const ticket = [0];
+    const error = [null];
+    check(lib.abx_box_attempt(this.c, process ? process.c : null, requestStruct(asked), decision, ticket, error), error[0]);
+    return { ...decisionOf(decision), ticket: ticket[0] };
+  }
+
+  /** What a held attempt came to, or null while it is held. */
+  outcome(ticket) {
+    const verdict = [0];
+    return check(lib.abx_box_outcome(this.c, ticket, 0, verdict)) === Status.OK ? verdict[0] : null;
   }
 
   async kill() {

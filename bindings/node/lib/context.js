@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Socket } from 'node:net';
 import { Box } from './box.js';
-import { EventType, Status, Verdict } from './constants.js';
+import { Backend, EventType, Status, Verdict } from './constants.js';
 import { StateError } from './errors.js';
 import { answer as answers, answerStruct, Event } from './event.js';
 import { check, Handle, lib, made, madeElsewhere, struct, text } from './raw.js';
@@ -14,8 +14,8 @@ export class Context extends Handle {
   #readers = new Set();
   #users = 0;
 
-  constructor({ onApproval, onCredential, onEvent, events = 0, initPath } = {}) {
-    super(made(lib.abx_context_new, struct('abx_context_options', { events, init_path: text(initPath) })), 'abx_context_unref');
+  constructor({ onApproval, onCredential, onEvent, events = 0, initPath, simulated = false } = {}) {
+    super(made(lib.abx_context_new, struct('abx_context_options', { events, init_path: text(initPath), backend: simulated ? Backend.SIMULATED : Backend.NATIVE })), 'abx_context_unref');
     this.#handlers = { onApproval, onCredential, onEvent };
     this.#socket = new Socket({ fd: Number(lib.abx_context_take_wait_handle(this.c)), readable: true, writable: false });
     this.#socket.on('data', () => this.takeEvents());

@@ -18,6 +18,7 @@ export class Event {
       this.timeNs = BigInt(lib.abx_event_get_int(pointer, Field.TIME_NS));
       this.adds = JSON.parse(lib.abx_event_get_string(pointer, Field.ADDS) ?? 'null');
       Object.defineProperty(this, 'json', { value: buffer(lib.abx_event_to_json, pointer) });
+      Object.defineProperty(this, 'text', { value: buffer(lib.abx_event_to_text, pointer) });
     } finally {
       lib.abx_event_unref(pointer);
     }

@@ -123,6 +123,8 @@ export interface Event {
   readonly adds: unknown;
   /** One object on one line. */
   readonly json: string;
+  /** Lines for the person who is asked; no name that a command chose can make one. */
+  readonly text: string;
   toJSON(): Record<string, unknown>;
 }
 
@@ -186,6 +188,8 @@ export interface ContextOptions {
   /** How many events wait at most before denials are dropped. */
   events?: number;
   initPath?: string;
+  /** Enforces nothing and runs nothing, for tests of a harness; see `Box.attempt`. */
+  simulated?: boolean;
 }
 
 /** An instance of the library in this event loop. */
@@ -216,6 +220,10 @@ export declare class Box {
   revoke(grant: number): Promise<void>;
   grants(): unknown[];
   setCredential(name: string, secret: Uint8Array, options?: { expiresMs?: number }): void;
+  /** In a box of a simulated context: what comes of this request; with Verdict.ASK it is held under the ticket. */
+  attempt(asked: Request, process?: Process): Decision & { readonly ticket: number };
+  /** What a held attempt came to, or null while it is held. */
+  outcome(ticket: number): Verdict | null;
   kill(): Promise<void>;
   /** Ends every command in it. */
   close(): Promise<void>;

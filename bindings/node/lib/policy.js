@@ -20,6 +20,9 @@ export const request = Object.freeze({
 
 export const requestStruct = (asked) => struct('abx_request', { ...asked, target: text(asked.target, 'the target'), verb: text(asked.verb, 'the verb') });
 
+/** Of the C struct: a rule of null is the default. */
+export const decisionOf = ({ verdict, rule, layer }) => ({ verdict, rule: rule === DEFAULT_RULE ? null : rule, layer });
+
 export class Policy extends Handle {
   constructor(pointer) {
     super(pointer, 'abx_policy_unref');
@@ -67,7 +70,7 @@ export class Policy extends Handle {
   evaluate(asked) {
     const decision = struct('abx_decision');
     check(lib.abx_policy_evaluate(this.c, requestStruct(asked), decision));
-    return { verdict: decision.verdict, rule: decision.rule === DEFAULT_RULE ? null : decision.rule, layer: decision.layer };
+    return decisionOf(decision);
   }
 
   explain(asked) {

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer } from 'node:http';
 import test from 'node:test';
 import * as tls from 'node:tls';
-import { answer, Context, errors, EventType, ExitReason, Identity, Policy, Status } from './support.js';
+import { answer, Context, errors, EventType, ExitReason, Identity, Policy, request, Status, Verdict } from './support.js';
 import { lib, offsetOf, sizeOf } from '../lib/raw.js';
 
 const api = JSON.parse(readFileSync(new URL('../../api.json', import.meta.url)));
@@ -139,6 +139,21 @@ test('two approvers with evidence, and an identity on each event', async () => {
   await context.run(Policy.fromProfile('read-only', { workspace: '/var/tmp', home: '/home/somebody' }), ['true'], { identity: new Identity('ada', 'session-1') });
   context.close();
   assert.deepEqual([...principals], ['ada session-1']);
+});
+
+test('a simulated box has the same events', async () => {
+  const seen = [];
+  const context = new Context({ simulated: true, onEvent: (event) => seen.push(event) });
+  const box = await context.openBox(Policy.fromProfile('workspace-write', { workspace: '/var/tmp', home: '/home/somebody' }, ASK));
+  assert.equal(box.attempt(request.write('/etc/motd')).verdict, Verdict.DENY);
+  const held = box.attempt(request.write('/var/tmp/release'));
+  assert.deepEqual([held.verdict, box.outcome(held.ticket)], [Verdict.ASK, null]);
+  context.answer(held.ticket, answer.allow());
+  assert.equal((await box.run(['sh', '-c', 'print hello; write /etc/motd'])).denials[0].target, '/etc/motd');
+  assert.equal(box.outcome(held.ticket), Verdict.ALLOW);
+  await box.close();
+  context.close();
+  assert.ok(seen.find((event) => event.type === EventType.APPROVAL).text.includes('/var/tmp/release'));
 });
 
 test('closing a box ends its commands', async () => {

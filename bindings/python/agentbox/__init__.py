@@ -18,10 +18,10 @@ from .identity import Identity
 from .policy import Policy, PolicyBuilder
 from .process import Exit, Process, Result
 from .report import Comparison, Report, preflight
-from .request import Decision, Request
+from .request import Attempt, Decision, Request
 
 __all__ = [
-    "Access", "AgentboxError", "Answer", "AsyncBox", "AsyncContext", "AsyncProcess", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
+    "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
     "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
     "Retry", "Scope", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight",
 ]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 
 from . import _raw
 from ._raw import ffi, lib
-from .constants import Stdio
+from .constants import Status, Stdio, Verdict
 from .identity import Identity
 from .policy import Policy
 from .process import Process, Result
-from .request import Request
+from .request import Attempt, Request, rule_of
 
 if TYPE_CHECKING:
     from .context import Context
@@ -85,6 +86,21 @@ class Box(_raw.Handle):
         """Gives a secret before it is wanted."""
         error = ffi.new("abx_error **")
         _raw.check(lib.abx_box_set_credential(self._c, _raw.encode(name), ffi.from_buffer(secret), len(secret), expires_ms, error), error)
+
+    @_raw.documented("abx_box_attempt")
+    def attempt(self, request: Request, process: Optional[Process] = None) -> Attempt:
+        """In a box of a simulated context: what comes of this request."""
+        asked, _kept = request._struct()
+        decision, ticket, error = _raw.struct("abx_decision"), ffi.new("uint64_t *"), ffi.new("abx_error **")
+        _raw.check(lib.abx_box_attempt(self._c, ffi.NULL if process is None else process._c, asked, decision, ticket, error), error)
+        return Attempt(_raw.known(Verdict, decision.verdict), rule_of(decision), decision.layer, ticket[0])
+
+    @_raw.documented("abx_box_outcome")
+    def outcome(self, ticket: int, timeout: float = 0) -> Optional[Verdict]:
+        """What a held attempt came to; None: it is still held after `timeout` seconds."""
+        verdict = ffi.new("abx_verdict *")
+        status = _raw.check(lib.abx_box_outcome(self._c, ticket, math.ceil(timeout * 1000), verdict))
+        return _raw.known(Verdict, verdict[0]) if status == Status.OK else None
 
     @_raw.documented("abx_box_kill")
     def kill(self) -> None:

@@ -95,6 +95,11 @@ class Event(_raw.Handle):
         """One object on one line."""
         return _raw.buffer(lib.abx_event_to_json, self._c)
 
+    @_raw.documented("abx_event_to_text")
+    def to_text(self) -> str:
+        """Lines for a person."""
+        return _raw.buffer(lib.abx_event_to_text, self._c)
+
     def to_dict(self) -> "dict[str, Any]":
         return json.loads(self.to_json())
 

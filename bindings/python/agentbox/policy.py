@@ -9,10 +9,9 @@ from . import _raw
 from ._raw import ffi, lib
 from .constants import Access, Limit, Relation, Verdict, Weaken
 from .report import Comparison
-from .request import Decision, Request
+from .request import Decision, Request, rule_of
 
 Document = Union[str, bytes, Mapping[str, Any]]
-DEFAULT_RULE = 0xFFFFFFFF
 
 
 def _bytes_of(document: Document) -> bytes:
@@ -76,7 +75,7 @@ class Policy(_raw.Handle):
         asked, _kept = request._struct()
         decision = _raw.struct("abx_decision")
         _raw.check(lib.abx_policy_evaluate(self._c, asked, decision))
-        return Decision(_raw.known(Verdict, decision.verdict), None if decision.rule == DEFAULT_RULE else decision.rule, decision.layer)
+        return Decision(_raw.known(Verdict, decision.verdict), rule_of(decision), decision.layer)
 
     @_raw.documented("abx_policy_explain")
     def explain(self, request: Request) -> "dict[str, Any]":

@@ -9,6 +9,8 @@ from typing import Any, Mapping, Optional, Tuple
 from . import _raw
 from .constants import Access, RequestKind, Verdict
 
+DEFAULT_RULE = 0xFFFFFFFF
+
 
 @dataclass(frozen=True)
 class Request:
@@ -60,6 +62,21 @@ class Request:
         """The C struct, and what must live as long as it."""
         kept = (_raw.encode(self.target, "the target"), _raw.encode(self.verb, "the verb"))
         return _raw.struct("abx_request", kind=self.kind, access=self.access, port=self.port, target=kept[0], verb=kept[1]), kept
+
+
+def rule_of(decision: Any) -> Optional[int]:
+    """Index of the rule in a C decision; None: the default decided."""
+    return None if decision.rule == DEFAULT_RULE else decision.rule
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of an attempt in a simulated box."""
+
+    verdict: Verdict  #: `Verdict.ASK` is held, until the question is answered
+    rule: Optional[int]
+    layer: int
+    ticket: int  #: of a held one, for `Context.answer` and `Box.outcome`; else 0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import threading
 import unittest
 
 import agentbox
-from agentbox import Answer, Context, EventType, ExitReason, Request, Scope, Stdio
+from agentbox import Answer, Context, EventType, ExitReason, Request, Scope, Stdio, Verdict
 from agentbox.errors import DeniedError, ExecError, InvalidError, PolicyError, StateError
 from support import ASK, ASK_EXEC, PATIENCE, Workspace
 
@@ -158,6 +158,27 @@ class Questions(Workspace):
         with Context(on_approval=lambda event: Answer.allow(approver="ada")) as context, self.assertRaises(DeniedError):
             context.run(self.policy(ASK, {"version": 1, "approvals": {"step_up": True}}), ["mkdir", self.workspace / "release"])
         self.assertFalse((self.workspace / "release").exists())
+
+    def test_question_in_words_for_a_person(self):
+        words = []
+
+        def approve(event):
+            words.append(event.to_text())
+            return Answer.allow()
+
+        self.make_release(on_approval=approve)
+        self.assertIn("a release needs a person", words[0])
+
+    def test_simulated_box_has_the_same_events(self):
+        with Context(simulated=True) as context, context.open_box(self.policy(ASK)) as box:
+            self.assertEqual(box.attempt(Request.write("/etc/motd")).verdict, Verdict.DENY)
+            held = box.attempt(Request.write(self.workspace / "release"))
+            self.assertEqual((held.verdict, box.outcome(held.ticket)), (Verdict.ASK, None))
+            context.answer(held.ticket, Answer.allow())
+            self.assertEqual(box.outcome(held.ticket, PATIENCE), Verdict.ALLOW)
+            self.assertIn(EventType.DENIAL, [event.type for event in context.events()])
+            result = box.run(["sh", "-c", "print hello; write /etc/motd"])
+            self.assertEqual((result.exit.denials, result.denials[0]["target"]), (1, "/etc/motd"))
 
     def test_events_reach_the_handler_in_order(self):
         events = []
