@@ -27,6 +27,7 @@ struct options {
     bool tty;
     bool explain;
     const char *events;
+    const char *audit; /* file */
     const char *ask; /* "tty", "deny" or a program */
     const char *approver; /* the program's file, or NULL; run.c finds it */
     char **rest; /* what follows the options, NULL-terminated */
@@ -96,5 +97,6 @@ int command_describe(int argc, char **argv);
 int command_policy(int argc, char **argv);
 int command_compare(int argc, char **argv); /* of command_policy */
 int command_preflight(int argc, char **argv);
+int command_audit(int argc, char **argv);
 
 #endif

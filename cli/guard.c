@@ -12,7 +12,7 @@
 static char *
 escape(const char *path)
 {
-    char *pattern = malloc(2 * strlen(path) + 1), *end = pattern;
+    char *pattern = malloc(2 * strlen(path) + 2), *end = pattern; /* room for one more */
 
     if (pattern == NULL) {
         return NULL;
@@ -27,19 +27,30 @@ escape(const char *path)
     return pattern;
 }
 
-/* A rule that the library does not take makes that no policy is built; false: out of memory. */
+/* A rule for the names that begin so, or for that one alone.  A rule that the library does not take
+ * makes that no policy is built; false: out of memory. */
 static bool
-deny(abx_policy_builder *builder, const char *path, uint32_t access, const char *why)
+deny_names(abx_policy_builder *builder, const char *path, bool begin_so, uint32_t access,
+        const char *why)
 {
     char *pattern = escape(path);
 
     if (pattern == NULL) {
         return false;
     }
+    if (begin_so) {
+        strcat(pattern, "*");
+    }
     abx_policy_builder_path(builder, pattern, access, ABX_VERDICT_DENY);
     abx_policy_builder_explain(builder, why, NULL);
     free(pattern);
     return true;
+}
+
+static bool
+deny(abx_policy_builder *builder, const char *path, uint32_t access, const char *why)
+{
+    return deny_names(builder, path, false, access, why);
 }
 
 /* Where the name itself stands, whatever it leads to: with its directory resolved. */
@@ -141,6 +152,21 @@ guard_secret(abx_policy_builder *builder, const char *source)
             "the file has the secret of a credential, which no command may see");
 }
 
+/* The log may not be there yet, and goes on in files with longer names. */
+static bool
+guard_audit(abx_policy_builder *builder, const char *file)
+{
+    char *place = place_of(file);
+    bool good = place != NULL &&
+                deny(builder, place, ABX_ACCESS_READ,
+                        "no command may see the audit log, which has what others did") &&
+                deny_names(builder, place, true, ABX_ACCESS_WRITE,
+                        "the audit log cannot be changed by what it records");
+
+    free(place);
+    return good;
+}
+
 bool
 guard(abx_policy_builder *builder, const struct options *options, const char *document,
         const char *text)
@@ -149,6 +175,7 @@ guard(abx_policy_builder *builder, const struct options *options, const char *do
                 (options->events == NULL ||
                         guard_file(builder, options->events, ABX_ACCESS_WRITE,
                                 "the events of this run cannot be changed by it")) &&
+                (options->audit == NULL || guard_audit(builder, options->audit)) &&
                 (options->approver == NULL ||
                         guard_file(builder, options->approver, ABX_ACCESS_WRITE,
                                 "the program that answers for this run cannot be changed by it"));

@@ -15,6 +15,7 @@ static const char usage_text[] =
         "  policy validate FILE           check a policy document\n"
         "  policy compare [OPTIONS] [BEFORE] AFTER\n"
         "                                 what one document allows and the other does not\n"
+        "  audit verify FILE...           whether audit logs are whole, and where not\n"
         "  preflight [OPTIONS]            what this host can enforce\n"
         "  version\n"
         "\n"
@@ -30,6 +31,7 @@ static const char usage_text[] =
         "  --timeout SECONDS  end it then; exit status 124\n"
         "  --tty              give it a terminal\n"
         "  --events FILE      append one JSON object a line for each event\n"
+        "  --audit FILE       keep an audit log there; what it cannot record is not done\n"
         "  --explain          say on standard error what stopped the command, if anything did\n"
         "  --ask HOW          who answers questions: tty, deny (default), or a program\n"
         "  --credential NAME=SOURCE\n"
@@ -53,6 +55,7 @@ static const struct command {
     { "describe", command_describe },
     { "policy", command_policy },
     { "preflight", command_preflight },
+    { "audit", command_audit },
 };
 
 static bool

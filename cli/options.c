@@ -64,6 +64,7 @@ set_value(struct options *options, const char *name, const char *value)
         { "--workspace", &options->workspace },
         { "--cwd", &options->cwd },
         { "--events", &options->events },
+        { "--audit", &options->audit },
         { "--ask", &options->ask },
     };
 

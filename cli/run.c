@@ -216,7 +216,8 @@ refuse(struct run *run, abx_error *error)
 static bool
 open_box(struct run *run)
 {
-    abx_context_options context_options = { .size = sizeof context_options };
+    abx_context_options context_options = { .size = sizeof context_options,
+        .audit_path = run->options.audit };
     abx_error *error = NULL;
     bool good;
 

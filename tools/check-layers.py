@@ -11,13 +11,14 @@ ALLOWED = {
     "policy": {"base"},
     "plan": {"base", "policy"},
     "event": {"base"},
+    "audit": {"base", "event"},
     "backend": {"base", "plan"},
     "linux": {"base", "plan", "backend"},
     "egress": {"base", "policy", "backend"},
     # The place of a system's backend and of the way out, so it spells hosts and knows what a request is.
     "simulated": {"base", "policy", "plan", "backend"},
-    "supervise": {"base", "policy", "plan", "event", "backend", "egress"},
-    "api": {"base", "policy", "plan", "event", "backend", "egress", "supervise"},
+    "supervise": {"base", "policy", "plan", "event", "audit", "backend", "egress"},
+    "api": {"base", "policy", "plan", "event", "audit", "backend", "egress", "supervise"},
 }
 # The program in the box: its own headers, the wire format and its numbers of the network, nothing else.
 INIT = {"plan/wire.h", "plan/network.h"}

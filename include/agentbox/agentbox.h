@@ -96,11 +96,21 @@ typedef struct abx_context_options {
     uint32_t backend; /* ABX_BACKEND_* */
     uint32_t log_level; /* log lines arrive as ABX_EVENT_LOG; 0 is none; not in this version */
     uint32_t events;    /* how many events wait at most before denials are dropped; 0 is 4,096 */
-    const char *audit_path; /* append-only JSON lines, hash-chained; not in this version: NULL */
+    const char *audit_path; /* append-only JSON lines, hash-chained (docs/audit.md); NULL: none is kept */
     const char *init_path;  /* the program in the box, where memfd may not be executed; NULL is carried */
+    uint64_t audit_bytes;   /* the audit log goes on in a new file after that many; 0 is 64 MiB */
+    uint32_t audit_sync;    /* ABX_AUDIT_SYNC_* */
+    uint32_t reserved;
 } abx_context_options;
+/* When a record is on the disk: soon, so that it outlives the host program but maybe not the machine,
+ * or before what it tells of goes on. */
+enum abx_audit_sync_values { ABX_AUDIT_SYNC_NONE = 0, ABX_AUDIT_SYNC_RECORD = 1 };
 
-/* What "not in this version" marks is refused with ABX_ERR_UNSUPPORTED, never ignored. */
+/* What "not in this version" marks is refused with ABX_ERR_UNSUPPORTED, never ignored.  ABX_ERR_IO:
+ * the audit log cannot be opened, or is none.  With an audit log every event is recorded before it is
+ * queued, and so are boxes, commands and answers; what cannot be recorded is not done: a command is
+ * not started (ABX_ERR_IO), a question is a denial of layer AUDIT, an answer or a grant changes
+ * nothing.  Any number of processes may share a log. */
 ABX_API abx_status abx_context_new(
         const abx_context_options *options, abx_context **ret_context, abx_error **reterr);
 ABX_API abx_context *abx_context_ref(abx_context *context);
@@ -365,7 +375,8 @@ enum abx_layer_values { /* which boundary spoke: tells a model where to look */
     ABX_LAYER_APPROVAL = 6,
     ABX_LAYER_TERMINAL = 7,
     ABX_LAYER_LIMIT = 8,
-    ABX_LAYER_SETUP = 9
+    ABX_LAYER_SETUP = 9,
+    ABX_LAYER_AUDIT = 10 /* it could not be recorded, so it was not done */
 };
 enum abx_field_values {
     ABX_FIELD_SEQUENCE = 1,
@@ -467,6 +478,21 @@ ABX_API abx_status abx_box_set_credential(abx_box *box, const char *name, const 
  * on.  ABX_ERR_STATE: no open question has this ticket, or not any more. */
 ABX_API abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret,
         size_t length, int64_t expires_ms, abx_error **reterr);
+
+/* ---- audit ------------------------------------------------------------------------------ */
+enum abx_audit_values {
+    ABX_AUDIT_WHOLE = 0,
+    ABX_AUDIT_TORN = 1,  /* the last record was written in part: a writer was killed, or writes now */
+    ABX_AUDIT_BROKEN = 2 /* something was changed, taken out, put in or moved */
+};
+/* Reads the files of one audit log, oldest first, to their end or to the first place that does not
+ * hold; the outcome is an ABX_AUDIT_*.  A row for each file up to there: "file", "records", "first"
+ * and "last" (numbers), "hash" (of the last one), "state" ("whole", "torn", "broken"), "line" and
+ * "byte" of the break (else ""), "problem".  That the newest records were cut off shows only who
+ * kept an earlier "last" and "hash"; that the oldest are missing, "first".  ABX_ERR_IO: a file cannot
+ * be read. */
+ABX_API abx_status abx_audit_verify(const char *const *paths, size_t count,
+        abx_report **ret_report, abx_error **reterr);
 
 /* ---- preflight ------------------------------------------------------------------------ */
 /* What this host can enforce of `policy` (NULL: of everything).  Tries it: a harmless canary is

@@ -61,7 +61,7 @@ abx_status
 abx_context_answer(
         abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr)
 {
-    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_STATE | MAY_NOMEM | MAY_DENIED;
+    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_STATE | MAY_NOMEM | MAY_IO | MAY_DENIED;
     AUTO(box_unrefp) abx_box *box = NULL;
     struct fail fail = { 0 };
     abx_answer mine;

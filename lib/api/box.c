@@ -9,7 +9,7 @@ abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity, a
         abx_error **reterr)
 {
     const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_POLICY | MAY_UNSUPPORTED | MAY_SETUP |
-                         MAY_TIMEOUT | MAY_DENIED;
+                         MAY_TIMEOUT | MAY_IO | MAY_DENIED;
     struct fail fail = { 0 };
 
     if (context == NULL || policy == NULL || ret_box == NULL) {
@@ -64,7 +64,7 @@ abx_status
 abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses,
         const char *approver, uint64_t *ret_grant, abx_error **reterr)
 {
-    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_NOMEM | MAY_UNSUPPORTED | MAY_DENIED;
+    const uint32_t may = MAY_INVALID | MAY_ABI | MAY_NOMEM | MAY_UNSUPPORTED | MAY_DENIED | MAY_IO;
     struct fail fail = { 0 };
     abx_request mine;
 

@@ -4,6 +4,8 @@
 #include "api/door.h"
 
 #define CONTEXT_OPTIONS_V1 32u
+#define AUDIT_BYTES_DEFAULT (64u << 20)
+#define AUDIT_BYTES_MIN 4096u
 #define EVENTS_MAX 1048576u
 
 static abx_status
@@ -17,11 +19,29 @@ check(const abx_context_options *options, struct fail *fail)
         return fail_set(
                 fail, ABX_ERR_UNSUPPORTED, 0, "log:level", "this version has no log events");
     }
-    if (options->audit_path != NULL) {
-        return fail_set(
-                fail, ABX_ERR_UNSUPPORTED, 0, "audit:path", "this version has no audit log");
+    if (options->audit_sync > ABX_AUDIT_SYNC_RECORD || options->reserved != 0 ||
+            (options->audit_bytes != 0 && options->audit_bytes < AUDIT_BYTES_MIN)) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "audit:options",
+                "an option of the audit log has an unknown value");
+    }
+    if (options->audit_path == NULL && (options->audit_sync != 0 || options->audit_bytes != 0)) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "audit:path",
+                "an option of the audit log is set, and there is none");
     }
     return ABX_OK;
+}
+
+static abx_status
+keep_audit(abx_context *context, const abx_context_options *options, struct fail *fail)
+{
+    const struct audit_options audit = {
+        .most = options->audit_bytes == 0 ? AUDIT_BYTES_DEFAULT : options->audit_bytes,
+        .syncs = options->audit_sync == ABX_AUDIT_SYNC_RECORD,
+    };
+
+    return options->audit_path == NULL
+                   ? ABX_OK
+                   : context_keep_audit(context, options->audit_path, &audit, fail);
 }
 
 abx_status
@@ -30,6 +50,7 @@ abx_context_new(const abx_context_options *options, abx_context **ret_context, a
     const uint32_t may = MAY_INVALID | MAY_ABI | MAY_NOMEM | MAY_UNSUPPORTED | MAY_IO;
     abx_context_options mine;
     struct fail fail = { 0 };
+    AUTO(context_unrefp) abx_context *context = NULL;
     size_t events;
 
     if (ret_context == NULL) {
@@ -41,9 +62,11 @@ abx_context_new(const abx_context_options *options, abx_context **ret_context, a
         return door_out(&fail, may, reterr);
     }
     events = mine.events == 0 ? QUEUE_EVENTS_DEFAULT : mine.events;
-    if (context_new(backend_choose(mine.backend), mine.init_path, events, ret_context, &fail) < 0) {
+    if (context_new(backend_choose(mine.backend), mine.init_path, events, &context, &fail) < 0 ||
+            keep_audit(context, &mine, &fail) < 0) {
         return door_out(&fail, may, reterr);
     }
+    *ret_context = steal_ptr(&context);
     return ABX_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One thing that happened, as fields by number.  Made from a draft, immutable afterwards; only the
- * queue may still set its sequence number and its count while it is queued. */
+ * One thing that happened, as fields by number.  Made from a draft, immutable afterwards; only
+ * its number is set before it is queued, and its count while it is. */
 #ifndef ABX_EVENT_EVENT_H
 #define ABX_EVENT_EVENT_H
 
@@ -10,6 +10,10 @@
 #include <stdatomic.h>
 
 #define EVENT_FIELDS_MAX 40u
+
+/* What only audit records have: no event of these types is queued. */
+enum { RECORD_OPENED = 0x100, RECORD_SPAWN, RECORD_SUPPLY, RECORD_CLOSED };
+enum { FIELD_DIGEST = 0x10000, FIELD_EXPIRES_MS };
 
 struct event_field {
     uint32_t key; /* ABX_FIELD_* */
@@ -55,5 +59,7 @@ const char *event_text(abx_event *event, uint32_t key); /* NULL if it has none *
 void event_write_text(struct str *out, abx_event *event);
 /* Appends one JSON object; `repeats` 0: the event's own count. */
 void event_json(struct str *out, abx_event *event, uint64_t repeats);
+/* Appends `,"time":"..."`: RFC 3339 in UTC, to the nanosecond. */
+void event_json_time(struct str *out, int64_t time_ns);
 
 #endif

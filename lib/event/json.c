@@ -49,11 +49,12 @@ static const struct json_field {
     { ABX_FIELD_DROPPED, "dropped", NULL },
     { ABX_FIELD_LEVEL, "level", NULL },
     { ABX_FIELD_MESSAGE, "message", NULL },
+    { FIELD_DIGEST, "digest", NULL },
+    { FIELD_EXPIRES_MS, "expires_ms", NULL },
 };
 
-/* RFC 3339 in UTC, to the nanosecond. */
-static void
-add_time(struct str *out, int64_t time_ns)
+void
+event_json_time(struct str *out, int64_t time_ns)
 {
     time_t seconds = (time_t)(time_ns / 1000000000);
     struct tm tm;
@@ -72,8 +73,8 @@ add_field(struct str *out, abx_event *event, const struct json_field *json, uint
     const struct event_field *field = event_find(event, json->key);
     int64_t number;
 
-    if (field == NULL) {
-        return;
+    if (field == NULL || (json->key == ABX_FIELD_SEQUENCE && field->number == 0)) {
+        return; /* only what is queued has a number */
     }
     str_printf(out, ",\"%s\":", json->name);
     if (json->key == ABX_FIELD_ADDS) {
@@ -99,7 +100,7 @@ event_json(struct str *out, abx_event *event, uint64_t repeats)
 
     str_printf(out, "{\"type\":\"%s\"", name_of_event(event->type));
     if (time != NULL) {
-        add_time(out, time->number);
+        event_json_time(out, time->number);
     }
     for (size_t i = 0; i < N_ELEMENTS(json_fields); i++) {
         add_field(out, event, &json_fields[i], repeats);

@@ -4,8 +4,8 @@
 #include "event/names.h"
 
 #include "base/mem.h"
+#include "event/event.h"
 
-#include <agentbox/agentbox.h>
 #include <stddef.h>
 
 static const char *
@@ -28,7 +28,10 @@ name_of_event(uint32_t type)
         [ABX_EVENT_NOTICE] = "notice",
     };
 
-    return pick(names, N_ELEMENTS(names), type);
+    static const char *const records[] = { "opened", "spawn", "supply", "closed" };
+
+    return type >= RECORD_OPENED ? pick(records, N_ELEMENTS(records), type - RECORD_OPENED)
+                                 : pick(names, N_ELEMENTS(names), type);
 }
 
 const char *
@@ -74,6 +77,7 @@ name_of_layer(uint32_t layer)
         [ABX_LAYER_TERMINAL] = "terminal",
         [ABX_LAYER_LIMIT] = "limit",
         [ABX_LAYER_SETUP] = "setup",
+        [ABX_LAYER_AUDIT] = "audit",
     };
 
     return pick(names, N_ELEMENTS(names), layer);

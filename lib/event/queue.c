@@ -102,14 +102,9 @@ append(struct event_queue *queue, abx_event *event)
 }
 
 void
-queue_push(struct event_queue *queue, abx_event *event, uint64_t *sequence)
+queue_push(struct event_queue *queue, abx_event *event)
 {
-    struct event_field *field = event == NULL ? NULL : event_find(event, ABX_FIELD_SEQUENCE);
-
     pthread_mutex_lock(&queue->lock);
-    if (field != NULL) {
-        field->number = (int64_t)++ * sequence;
-    }
     if (event == NULL ||
             (queue->count >= queue->limit && !make_room(queue) && can_be_dropped(event))) {
         queue->dropped++;

@@ -21,10 +21,9 @@ struct event_queue {
 int queue_init(struct event_queue *queue, size_t limit); /* 0 or an errno */
 void queue_done(struct event_queue *queue);
 
-/* Takes the reference (NULL, an event for which there was no memory, counts as dropped).  Gives the
- * event the next number of `sequence`, which this lock guards.  When the queue is full the oldest
- * denial or notice goes. */
-void queue_push(struct event_queue *queue, abx_event *event, uint64_t *sequence);
+/* Takes the reference (NULL, an event for which there was no memory, counts as dropped).  When the
+ * queue is full the oldest denial or notice goes. */
+void queue_push(struct event_queue *queue, abx_event *event);
 /* Counts more attempts into an event that was not taken yet; false if it was. */
 bool queue_repeat(struct event_queue *queue, abx_event *event, uint64_t times);
 /* ABX_OK and an event, ABX_NONE, or ABX_ERR_NOMEM (nothing is lost). */

@@ -11,7 +11,6 @@
 #include "event/names.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,8 +141,9 @@ approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const
         message = box->identity->is_over_because;
         approval->grounds = identity_grounds(box);
     } else if (verdict != ABX_VERDICT_ALLOW) {
-        approval->grounds.layer =
-                approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY : ABX_LAYER_APPROVAL;
+        approval->grounds.layer = approval->unrecorded               ? ABX_LAYER_AUDIT
+                                  : approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY
+                                                                     : ABX_LAYER_APPROVAL;
         approval->grounds.retry = ABX_RETRY_NONE;
         approval->grounds.reason = message;
     }
@@ -264,28 +264,35 @@ within_rate(abx_box *box)
     return true;
 }
 
-/* Puts a new question into the list and tells it; the box is locked. */
-static bool
-put(abx_box *box, abx_process *process, struct approval *approval)
+/* Puts a new question into the list and tells it; the box is locked.  NULL, or why
+ * it cannot be asked. */
+static const char *
+put(abx_box *box, abx_process *process, struct approval *approval, struct grounds *grounds)
 {
     abx_event *event = make_event(box, process, approval);
     struct approval **place = event == NULL ? NULL : vec_add(&box->approvals);
+    struct fail fail;
 
     if (place == NULL || !loop_post(box->context->loop, watch_deadlines, box)) {
         box->approvals.count -= place == NULL ? 0 : 1;
         event_unref(event);
-        return false;
+        return "out of memory: it cannot be asked";
     }
     *place = approval;
     if (process != NULL) {
         process_seen(process, approval->program);
     }
-    queue_push(&box->context->queue, event, &box->sequence);
-    return true;
+    if (outlet_permit(&box->outlet, event, &fail) < 0) {
+        box->approvals.count--;
+        grounds->layer = ABX_LAYER_AUDIT;
+        return "the audit log cannot be written, so it cannot be asked";
+    }
+    return NULL;
 }
 
 static const char *
-ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t *ret_ticket)
+ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t *ret_ticket,
+        struct grounds *grounds)
 {
     struct approval *open = find_equal(&box->approvals, &fresh->subject, &fresh->act);
 
@@ -307,31 +314,28 @@ ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t 
     if (!within_rate(box)) {
         return "too many questions in this minute";
     }
-    if (!put(box, process, fresh)) {
-        return "out of memory: it cannot be asked";
-    }
     *ret_ticket = fresh->ticket;
-    return NULL;
+    return put(box, process, fresh, grounds);
 }
 
 bool
 approvals_ask(abx_box *box, abx_process *process, const struct subject *subject,
-        const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket, char *reason,
-        size_t reason_room)
+        const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket,
+        struct grounds *grounds)
 {
     struct approval *fresh = approval_new(box, subject, act, ruling);
     const char *refused = "out of memory: it cannot be asked";
 
     if (fresh != NULL) {
         pthread_mutex_lock(&box->lock);
-        refused = ask_locked(box, process, fresh, ret_ticket);
+        refused = ask_locked(box, process, fresh, ret_ticket, grounds);
         pthread_mutex_unlock(&box->lock);
     }
     if (refused == NULL) {
         return true;
     }
     approval_free(fresh);
-    snprintf(reason, reason_room, "%s", refused);
+    grounds->reason = refused;
     return false;
 }
 

@@ -5,15 +5,16 @@
 #define ABX_SUPERVISE_APPROVALS_H
 
 #include "supervise/box.h"
-#include "supervise/process.h"
+#include "supervise/telling.h"
 
 #define APPROVALS_MAX 64u /* open per box */
 
 /* Any thread, box unlocked.  True and a ticket: the call is held, and an event was queued if the
- * question is new.  False: it cannot be asked, and `reason` says why. */
+ * question is new.  False: it cannot be asked, and `grounds` gets the reason and the layer of that.
+ */
 bool approvals_ask(abx_box *box, abx_process *process, const struct subject *subject,
-        const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket, char *reason,
-        size_t reason_room);
+        const struct act *act, const struct ruling *ruling, uint64_t *ret_ticket,
+        struct grounds *grounds);
 void approvals_withdraw(abx_box *box, uint64_t ticket);
 abx_status approvals_answer(
         abx_box *box, uint64_t ticket, const abx_answer *answer, struct fail *fail);

@@ -4,6 +4,7 @@
 #include "supervise/approvals_private.h"
 
 #include "egress/egress.h"
+#include "supervise/recording.h"
 
 #include "base/mem.h"
 
@@ -71,9 +72,10 @@ add_grant(abx_box *box, const struct approval *approval, const struct consented 
     return true;
 }
 
-/* A notice; the box is locked. */
-static void
-tell_yes(abx_box *box, const struct approval *approval, abx_process *process)
+/* A notice; the box is locked.  Where this fails the yes does not count. */
+static abx_status
+tell_yes(abx_box *box, const struct approval *approval, const struct consented *yes,
+        abx_process *process, struct fail *fail)
 {
     static const char *const reasons[] = {
         [ABX_SCOPE_ONCE] = "the approver said yes, once",
@@ -87,16 +89,17 @@ tell_yes(abx_box *box, const struct approval *approval, abx_process *process)
 
     act.verb = "approve";
     grounds.layer = ABX_LAYER_APPROVAL;
-    grounds.reason = approval->n_yes < approval->needs.approvers ? "one of two approvers said yes"
-                                                                 : reasons[approval->yes.scope];
+    grounds.reason = approval->n_yes + 1 < approval->needs.approvers
+                             ? "one of two approvers said yes"
+                             : reasons[yes->scope];
     grounds.alternative = NULL;
-    grounds.approver = approval->yes.approver;
-    grounds.evidence = approval->yes.evidence;
+    grounds.approver = yes->approver;
+    grounds.evidence = yes->evidence;
     tell_begin(&draft, box, ABX_EVENT_NOTICE, approval->subject.command,
             process == NULL ? NULL : process->label);
     tell_act(&draft, &approval->subject, &act, &grounds);
     draft_number(&draft, ABX_FIELD_TICKET, (int64_t)approval->ticket);
-    queue_push(&box->context->queue, event_make(&draft), &box->sequence);
+    return outlet_permit(&box->outlet, event_make(&draft), fail);
 }
 
 /* The box is locked.  ABX_OK: it is answered, with a grant where the yes is for longer. */
@@ -105,7 +108,7 @@ take_yes(abx_box *box, struct approval *approval, const abx_answer *answer, abx_
         struct fail *fail)
 {
     struct consented yes;
-    abx_status r;
+    abx_status r, told;
 
     if (approval_is_for_secret(approval)) {
         fail_set(fail, ABX_ERR_INVALID, 0, "answer:verdict", "the question is for a secret");
@@ -116,14 +119,19 @@ take_yes(abx_box *box, struct approval *approval, const abx_answer *answer, abx_
     if (r < 0) {
         return r;
     }
-    if (r == ABX_OK && !add_grant(box, approval, &yes)) {
+    told = tell_yes(box, approval, &yes, process, fail);
+    if (told < 0) {
+        approval->unrecorded = told == ABX_ERR_IO;
+    } else if (r == ABX_OK && !add_grant(box, approval, &yes)) {
+        told = fail_nomem(fail);
+    }
+    if (told < 0) {
         consented_done(&yes);
-        return fail_nomem(fail);
+        return told;
     }
     consented_done(&approval->yes);
     approval->yes = yes;
     approval->n_yes++;
-    tell_yes(box, approval, process);
     return r;
 }
 
@@ -148,6 +156,7 @@ approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct
     AUTO(process_unrefp) abx_process *process = process_of(box, ticket);
     struct approval *approval;
     abx_status r = ABX_OK;
+    bool is_over;
     size_t i;
 
     pthread_mutex_lock(&box->lock);
@@ -157,11 +166,17 @@ approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct
     } else if (answer->verdict == ABX_VERDICT_ALLOW) {
         r = take_yes(box, approval, answer, process, fail);
     }
-    if (r == ABX_OK) {
+    is_over = r == ABX_OK || (approval != NULL && approval->unrecorded);
+    if (is_over) {
         vec_remove(&box->approvals, i);
     }
     pthread_mutex_unlock(&box->lock);
-    if (r != ABX_OK) {
+    if (!is_over) {
+        return r;
+    }
+    if (r < 0) {
+        approval_end(box, approval, ABX_VERDICT_DENY,
+                "the audit log cannot be written, so the answer does not count");
         return r;
     }
     approval->grounds.approver = answer->approver;
@@ -203,7 +218,10 @@ approvals_set_secret(abx_box *box, const char *name, const void *secret, size_t 
         return fail_set(fail, ABX_ERR_STATE, 0, "credential:box",
                 "the box has no way out, so nothing takes a secret");
     }
-    r = egress_set_secret(box->egress, name, secret, length, expires_ms, fail);
+    r = record_supply(box, name, expires_ms, fail);
+    if (r == ABX_OK) {
+        r = egress_set_secret(box->egress, name, secret, length, expires_ms, fail);
+    }
     while (r == ABX_OK && (approval = take_for_secret(box, name)) != NULL) {
         approval_end(box, approval, ABX_VERDICT_ALLOW, NULL);
     }

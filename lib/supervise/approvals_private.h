@@ -22,6 +22,7 @@ struct approval {
     struct subject subject;
     struct act act; /* texts are the ones below */
     struct grounds grounds; /* texts live as long as the policy */
+    bool unrecorded; /* its answer could not be recorded, so it is a no */
     char *target, *asked, *verb, *program;
     struct consent needs;
     uint32_t n_yes; /* of needs.approvers */

@@ -8,6 +8,7 @@
 #include "supervise/approvals.h"
 #include "supervise/canary.h"
 #include "supervise/capture.h"
+#include "supervise/recording.h"
 #include "supervise/telling.h"
 #include "supervise/trust.h"
 #include "supervise/way_out.h"
@@ -61,6 +62,7 @@ box_new(abx_context *context, abx_policy *policy, abx_identity *identity)
     box->approvals = VEC(struct approval *);
     denials_init(&box->denials);
     pthread_mutex_init(&box->lock, NULL);
+    outlet_init(&box->outlet, box);
     broker_init(&box->broker, box);
     return box;
 }
@@ -116,6 +118,9 @@ build(abx_box *box, struct fail *fail)
     setup.decoy_seed = box->decoy_seed;
     r = policy_resolve(box->policy, backend->host, &box->resolved, fail);
     if (r == ABX_OK) {
+        r = recording_is_safe(box, fail);
+    }
+    if (r == ABX_OK) {
         r = plan_compile(
                 box->resolved, backend->host, &box->context->capabilities, &box->plan, fail);
     }
@@ -165,6 +170,9 @@ box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_b
     r = build(box, fail);
     if (r == ABX_OK) {
         r = canary_run(box, fail);
+    }
+    if (r == ABX_OK) {
+        r = record_opened(box, fail);
     }
     if (r == ABX_OK) {
         *ret_box = steal_ptr(&box);
@@ -230,7 +238,7 @@ take_down(void *data)
     }
     vec_done(&box->captures);
     pthread_mutex_lock(&box->lock);
-    denials_flush(&box->denials, &box->context->queue, &box->sequence);
+    denials_flush(&box->denials, &box->outlet);
     pthread_mutex_unlock(&box->lock);
 }
 
@@ -249,6 +257,7 @@ box_free(abx_box *box)
     abx_policy_unref(box->policy);
     identity_unref(box->identity);
     pthread_mutex_destroy(&box->lock);
+    outlet_done(&box->outlet);
     free(box->canary);
     context_unref(box->context);
     free(box);
@@ -269,6 +278,7 @@ box_unref(abx_box *box)
         box->context->backend->close(box->boundary);
     }
     loop_call(box->context->loop, take_down, box);
+    record_closed(box);
     egress_close(box->egress);
     box_free(box);
 }
@@ -424,12 +434,13 @@ abx_status
 box_revoke(abx_box *box, uint64_t grant)
 {
     struct grant taken;
+    struct fail untold; /* it is taken back in any case */
     bool is_there;
 
     pthread_mutex_lock(&box->lock);
     is_there = grants_take(&box->grants, grant, &taken);
     if (is_there) {
-        tell_grant(box, &taken, "revoke", "the host took a grant back");
+        tell_grant(box, &taken, "revoke", "the host took a grant back", &untold);
     }
     pthread_mutex_unlock(&box->lock);
     if (!is_there) {

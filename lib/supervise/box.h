@@ -25,7 +25,8 @@ struct abx_box {
     struct boundary *boundary;
     char *canary; /* its results as a JSON array */
     atomic_bool trying; /* the canary is: denials are no events */
-    uint64_t sequence; /* of its events; guarded by the queue's lock */
+    struct outlet outlet; /* for its events */
+    bool opened; /* and recorded as that */
     struct loop_timer timer; /* of the earliest deadline; the supervisor thread's */
     struct vec captures; /* struct capture *: output that still flows; the supervisor thread's */
     pthread_mutex_t lock; /* guards all below */

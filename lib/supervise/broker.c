@@ -66,18 +66,16 @@ ask(abx_box *box, const struct subject *subject, const struct act *act, const st
         uint64_t *ret_ticket)
 {
     AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
-    char reason[128];
     struct grounds grounds = {
         .layer = act->request == ABX_REQUEST_CREDENTIAL ? ABX_LAYER_IDENTITY : ABX_LAYER_APPROVAL,
         .retry = ABX_RETRY_RERUN,
         .rule = ruling->id,
         .source = ruling->source,
-        .reason = reason,
+        .reason = ruling->reason,
         .alternative = ruling->alternative,
     };
 
-    if (approvals_ask(box, process, subject, act, ruling, ret_ticket, reason, sizeof reason)) {
-        grounds.reason = ruling->reason;
+    if (approvals_ask(box, process, subject, act, ruling, ret_ticket, &grounds)) {
         write_refusal(act->refusal, &grounds);
         return ABX_VERDICT_ASK;
     }
@@ -280,15 +278,18 @@ check_liftable(
 static abx_status
 add_grant(abx_box *box, const struct grant *grant, struct fail *fail)
 {
-    bool added;
+    struct grant taken;
+    abx_status r;
 
     pthread_mutex_lock(&box->lock);
-    added = grants_add(&box->grants, grant);
-    if (added) {
-        tell_grant(box, grant, "grant", "the host gave a grant");
+    r = grants_add(&box->grants, grant)
+                ? tell_grant(box, grant, "grant", "the host gave a grant", fail)
+                : fail_nomem(fail);
+    if (r < 0) {
+        grants_take(&box->grants, grant->id, &taken);
     }
     pthread_mutex_unlock(&box->lock);
-    return added ? ABX_OK : fail_nomem(fail);
+    return r;
 }
 
 abx_status

@@ -9,8 +9,11 @@
 #include "supervise/canary.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define SUPERVISOR_STACK (512u << 10)
 
@@ -45,6 +48,27 @@ context_new(const struct backend *backend, const char *init_path, size_t events,
     return ABX_OK;
 }
 
+abx_status
+context_keep_audit(abx_context *context, const char *path, const struct audit_options *options,
+        struct fail *fail)
+{
+    uint64_t random;
+    abx_status r;
+
+    if (getrandom(&random, sizeof random, 0) != sizeof random) {
+        return fail_set(fail, ABX_ERR_IO, errno, "random:audit", "no random numbers");
+    }
+    snprintf(context->audit_name, sizeof context->audit_name, "%016" PRIx64, random);
+    r = audit_open(path, options, &context->audit, fail);
+    if (r < 0) {
+        return r;
+    }
+    context->audit_path = realpath(path, NULL);
+    return context->audit_path == NULL
+                   ? fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path)
+                   : ABX_OK;
+}
+
 abx_context *
 context_ref(abx_context *context)
 {
@@ -75,6 +99,8 @@ context_unref(abx_context *context)
     canary_done(context);
     vec_done(&context->boxes);
     queue_done(&context->queue);
+    audit_close(context->audit);
+    free(context->audit_path);
     pthread_mutex_destroy(&context->lock);
     pthread_mutex_destroy(&context->starting);
     free(context->init_path);

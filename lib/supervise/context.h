@@ -3,6 +3,7 @@
 #ifndef ABX_SUPERVISE_CONTEXT_H
 #define ABX_SUPERVISE_CONTEXT_H
 
+#include "audit/log.h"
 #include "backend/backend.h"
 #include "base/mem.h"
 #include "event/queue.h"
@@ -10,12 +11,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Lock order: context, box, process, queue.  No lock is held across a call of the backend or
- * anything else that can block; but for `starting`. */
+/* Lock order: context, box, process, outlet, queue.  No lock is held across a call of the backend
+ * or anything else that can block; but for `starting`, and for the write of an audit record, for
+ * which everything waits that is told of the box. */
 struct abx_context {
     atomic_uint references;
     const struct backend *backend;
     char *init_path; /* or NULL */
+    struct audit_log *audit; /* NULL: none is kept */
+    char *audit_path; /* of the real file */
+    char audit_name[17]; /* of this context in the log; random */
     struct event_queue queue;
     atomic_uint_fast64_t last_box, last_command, last_ticket;
     atomic_flag dispatching;
@@ -35,6 +40,9 @@ struct abx_context {
 abx_status context_new(const struct backend *backend, const char *init_path, size_t events,
         abx_context **ret_context, struct fail *fail);
 abx_context *context_ref(abx_context *context);
+/* Before the first box: everything is recorded from now on. */
+abx_status context_keep_audit(abx_context *context, const char *path,
+        const struct audit_options *options, struct fail *fail);
 /* Not on the supervisor thread when it is the last one. */
 void context_unref(abx_context *context);
 DEFINE_CLEANUP(context_unref, abx_context)

@@ -84,17 +84,17 @@ find(struct denials *denials, const struct denial_key *key)
 
 /* Tells what is pending by a copy of the last event. */
 static void
-flush_entry(struct denial_entry *entry, struct event_queue *queue, uint64_t *sequence)
+flush_entry(struct denial_entry *entry, struct outlet *outlet)
 {
     if (entry->pending > 0) {
-        queue_push(queue, event_again(entry->event, entry->pending), sequence);
+        outlet_tell(outlet, event_again(entry->event, entry->pending));
         entry->pending = 0;
     }
 }
 
 /* A place for a new entry, empty; NULL without memory. */
 static struct denial_entry *
-make_place(struct denials *denials, struct event_queue *queue, uint64_t *sequence)
+make_place(struct denials *denials, struct outlet *outlet)
 {
     struct denial_entry *entry;
 
@@ -106,20 +106,19 @@ make_place(struct denials *denials, struct event_queue *queue, uint64_t *sequenc
     if (denials->next_victim == ENTRIES_MAX) {
         denials->next_victim = DENIALS_SHOWN;
     }
-    flush_entry(entry, queue, sequence);
+    flush_entry(entry, outlet);
     entry_done(entry);
     *entry = (struct denial_entry){ 0 };
     return entry;
 }
 
 static void
-record_first(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
-        const struct denial_key *key, abx_event *event, uint64_t times)
+record_first(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
+        abx_event *event, uint64_t times)
 {
     char *target = strdup(key->target), *program = strdup(key->program == NULL ? "" : key->program);
-    struct denial_entry *entry = target == NULL || program == NULL || event == NULL
-                                         ? NULL
-                                         : make_place(denials, queue, sequence);
+    struct denial_entry *entry =
+            target == NULL || program == NULL || event == NULL ? NULL : make_place(denials, outlet);
 
     if (entry == NULL) {
         free(target);
@@ -151,7 +150,7 @@ make_event(struct event_draft *draft, uint64_t repeats)
 }
 
 bool
-denials_count(struct denials *denials, struct event_queue *queue, const struct denial_key *key,
+denials_count(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
         uint64_t times)
 {
     struct denial_entry *entry = find(denials, key);
@@ -160,7 +159,7 @@ denials_count(struct denials *denials, struct event_queue *queue, const struct d
         return false;
     }
     entry->key.pid = key->pid;
-    if (entry->pending != 0 || !queue_repeat(queue, entry->event, times)) {
+    if (entry->pending != 0 || !outlet_repeat(outlet, entry->event, times)) {
         if (clock_now_ns() - entry->told_ns >= QUIET_NS) {
             return false;
         }
@@ -172,21 +171,21 @@ denials_count(struct denials *denials, struct event_queue *queue, const struct d
 }
 
 void
-denials_record(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
-        const struct denial_key *key, struct event_draft *draft, uint64_t times)
+denials_record(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
+        struct event_draft *draft, uint64_t times)
 {
     struct denial_entry *entry;
     abx_event *event;
 
-    if (denials_count(denials, queue, key, times)) {
+    if (denials_count(denials, outlet, key, times)) {
         return;
     }
     count(denials, key, times);
     entry = find(denials, key);
     if (entry == NULL) {
         event = make_event(draft, times);
-        record_first(denials, queue, sequence, key, event, times);
-        queue_push(queue, event, sequence);
+        record_first(denials, outlet, key, event, times);
+        outlet_tell(outlet, event);
         return;
     }
     entry->total += times;
@@ -199,14 +198,14 @@ denials_record(struct denials *denials, struct event_queue *queue, uint64_t *seq
     entry->event = event_ref(event);
     entry->pending = 0;
     entry->told_ns = clock_now_ns();
-    queue_push(queue, event, sequence);
+    outlet_tell(outlet, event);
 }
 
 void
-denials_flush(struct denials *denials, struct event_queue *queue, uint64_t *sequence)
+denials_flush(struct denials *denials, struct outlet *outlet)
 {
     for (size_t i = 0; i < denials->entries.count; i++) {
-        flush_entry(vec_at(&denials->entries, struct denial_entry, i), queue, sequence);
+        flush_entry(vec_at(&denials->entries, struct denial_entry, i), outlet);
     }
 }
 

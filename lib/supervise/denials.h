@@ -5,7 +5,7 @@
 #define ABX_SUPERVISE_DENIALS_H
 
 #include "base/vec.h"
-#include "event/queue.h"
+#include "supervise/outlet.h"
 
 #define DENIALS_SHOWN 20u /* these are kept to the end, for the explanation */
 
@@ -30,14 +30,14 @@ void denials_init(struct denials *denials);
 void denials_done(struct denials *denials);
 /* Counts `times` attempts for which an event stands that waits or came less than a second ago;
  * false: nothing was counted, an event is needed. */
-bool denials_count(struct denials *denials, struct event_queue *queue, const struct denial_key *key,
+bool denials_count(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
         uint64_t times);
 /* Counts `times` attempts and queues an event, unless one that waits or came less than a second ago
  * stands for it. */
-void denials_record(struct denials *denials, struct event_queue *queue, uint64_t *sequence,
-        const struct denial_key *key, struct event_draft *draft, uint64_t times);
+void denials_record(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
+        struct event_draft *draft, uint64_t times);
 /* Queues events for what was counted and not told yet. */
-void denials_flush(struct denials *denials, struct event_queue *queue, uint64_t *sequence);
+void denials_flush(struct denials *denials, struct outlet *outlet);
 
 /* The distinct denials and notices, oldest first: NULL after the last one. */
 abx_event *denials_get(const struct denials *denials, size_t i, uint64_t *ret_times);

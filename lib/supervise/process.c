@@ -93,7 +93,7 @@ process_announce(abx_process *process)
     }
     process->announced = true;
     tell_begin(&draft, process->box, ABX_EVENT_STARTED, process->id, process->label);
-    queue_push(&process->context->queue, event_make(&draft), &process->box->sequence);
+    outlet_tell(&process->box->outlet, event_make(&draft));
 }
 
 void
@@ -132,8 +132,7 @@ tell_lost_output(abx_process *process, int which)
     grounds.reason = reason.data;
     tell_begin(&draft, process->box, ABX_EVENT_NOTICE, process->id, process->label);
     tell_act(&draft, &subject, &act, &grounds);
-    denials_record(
-            &process->denials, &process->context->queue, &process->box->sequence, &key, &draft, 1);
+    denials_record(&process->denials, &process->box->outlet, &key, &draft, 1);
     str_done(&reason);
 }
 
@@ -145,7 +144,7 @@ tell_exit(abx_process *process)
     tell_begin(&draft, process->box, ABX_EVENT_EXITED, process->id, process->label);
     draft_number(&draft, ABX_FIELD_EXIT_REASON, process->result.reason);
     draft_number(&draft, ABX_FIELD_EXIT_CODE, process->result.code);
-    queue_push(&process->context->queue, event_make(&draft), &process->box->sequence);
+    outlet_tell(&process->box->outlet, event_make(&draft));
 }
 
 /* ---- the end; supervisor thread ---- */
@@ -209,7 +208,7 @@ process_finish(abx_process *process, const struct exit_status *status)
             tell_lost_output(process, i);
         }
     }
-    denials_flush(&process->denials, &process->context->queue, &box->sequence);
+    denials_flush(&process->denials, &box->outlet);
     judge(process, status == NULL ? &killed : status, was_killed);
     tell_exit(process);
     process->exited = true;
@@ -228,7 +227,7 @@ process_abandon(abx_process *process)
     }
     pthread_mutex_lock(&process->lock);
     if (process->box != NULL) {
-        denials_flush(&process->denials, &process->context->queue, &process->box->sequence);
+        denials_flush(&process->denials, &process->box->outlet);
     }
     process->box = NULL;
     pthread_mutex_unlock(&process->lock);

@@ -4,6 +4,7 @@
 #include "supervise/process.h"
 
 #include "supervise/capture.h"
+#include "supervise/recording.h"
 #include "supervise/streams.h"
 #include "supervise/telling.h"
 #include "supervise/way_out.h"
@@ -118,10 +119,12 @@ start(abx_box *box, abx_process *process, struct streams *streams, struct comman
     for (int i = 0; i < 3; i++) {
         command->stdio[i] = streams->command[i];
     }
-    r = beginning.error != 0
-                ? fail_set(fail, ABX_ERR_IO, beginning.error, "watch:streams",
-                          "what the command writes cannot be read")
-                : box->context->backend->spawn(box->boundary, command, &process->pty, fail);
+    r = beginning.error != 0 ? fail_set(fail, ABX_ERR_IO, beginning.error, "watch:streams",
+                                       "what the command writes cannot be read")
+                             : record_spawn(box, process, command, fail);
+    if (r == ABX_OK) {
+        r = box->context->backend->spawn(box->boundary, command, &process->pty, fail);
+    }
     if (r < 0) {
         loop_call(box->context->loop, abandon, process);
         if (r == ABX_ERR_EXEC) {

@@ -91,8 +91,9 @@ tell_act(struct event_draft *draft, const struct subject *subject, const struct 
     draft_text(draft, ABX_FIELD_EVIDENCE, grounds->evidence);
 }
 
-void
-tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason)
+abx_status
+tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason,
+        struct fail *fail)
 {
     struct subject subject = { .command = grant->command };
     struct act act = {
@@ -112,7 +113,7 @@ tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char
     grounds.source = grant->approver;
     tell_begin(&draft, box, ABX_EVENT_NOTICE, grant->command, NULL);
     tell_act(&draft, &subject, &act, &grounds);
-    queue_push(&box->context->queue, event_make(&draft), &box->sequence);
+    return outlet_permit(&box->outlet, event_make(&draft), fail);
 }
 
 const char *
@@ -150,7 +151,7 @@ record(abx_box *box, abx_process *process, const struct denial_key *key, const c
     tell_begin(&draft, box, key->type, who->command, label);
     tell_act(&draft, who, act, grounds);
     pthread_mutex_lock(lock);
-    denials_record(denials, &box->context->queue, &box->sequence, key, &draft, times);
+    denials_record(denials, &box->outlet, key, &draft, times);
     pthread_mutex_unlock(lock);
 }
 
@@ -163,7 +164,7 @@ is_counted(abx_box *box, abx_process *process, const struct denial_key *key, uin
     bool counted;
 
     pthread_mutex_lock(lock);
-    counted = denials_count(denials, &box->context->queue, key, times);
+    counted = denials_count(denials, &box->outlet, key, times);
     pthread_mutex_unlock(lock);
     return counted;
 }

@@ -23,8 +23,9 @@ void tell_begin(struct event_draft *draft, abx_box *box, uint32_t type, uint64_t
         const char *label);
 void tell_act(struct event_draft *draft, const struct subject *subject, const struct act *act,
         const struct grounds *grounds);
-/* A notice of a grant that the host gave or took back. */
-void tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason);
+/* A notice of a grant that the host gives or takes back; where this fails it may not give it. */
+abx_status tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char *reason,
+        struct fail *fail);
 /* The program of a subject, which its call waits for: looked up in `buffer` if that was not done.
  */
 const char *program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_MAX]);

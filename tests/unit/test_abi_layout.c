@@ -11,13 +11,16 @@
 #define VALUE(name, value) _Static_assert((name) == (value), #name)
 
 #if UINTPTR_MAX == UINT64_MAX
-SIZE(abx_context_options, 32);
+SIZE(abx_context_options, 48);
 FIELD(abx_context_options, size, 0);
 FIELD(abx_context_options, backend, 4);
 FIELD(abx_context_options, log_level, 8);
 FIELD(abx_context_options, events, 12);
 FIELD(abx_context_options, audit_path, 16);
 FIELD(abx_context_options, init_path, 24);
+FIELD(abx_context_options, audit_bytes, 32);
+FIELD(abx_context_options, audit_sync, 40);
+FIELD(abx_context_options, reserved, 44);
 SIZE(abx_request, 32);
 FIELD(abx_request, size, 0);
 FIELD(abx_request, kind, 4);
@@ -137,6 +140,12 @@ VALUE(ABX_LAYER_APPROVAL, 6);
 VALUE(ABX_LAYER_TERMINAL, 7);
 VALUE(ABX_LAYER_LIMIT, 8);
 VALUE(ABX_LAYER_SETUP, 9);
+VALUE(ABX_LAYER_AUDIT, 10);
+VALUE(ABX_AUDIT_SYNC_NONE, 0);
+VALUE(ABX_AUDIT_SYNC_RECORD, 1);
+VALUE(ABX_AUDIT_WHOLE, 0);
+VALUE(ABX_AUDIT_TORN, 1);
+VALUE(ABX_AUDIT_BROKEN, 2);
 VALUE(ABX_FIELD_SEQUENCE, 1);
 VALUE(ABX_FIELD_TIME_NS, 2);
 VALUE(ABX_FIELD_BOX, 3);

@@ -136,12 +136,15 @@ START_TEST(null_is_refused_and_released_without_harm)
 {
     abx_error *error = NULL;
     abx_context *context;
-    abx_context_options options = { .size = sizeof options, .audit_path = "/tmp/x" };
+    abx_context_options options = { .size = sizeof options, .audit_bytes = 8192 };
 
     ck_assert_int_eq(abx_context_new(NULL, NULL, &error), ABX_ERR_INVALID);
     ck_assert_int_eq(abx_error_get_status(error), ABX_ERR_INVALID);
     abx_error_unref(error);
-    ck_assert_int_eq(abx_context_new(&options, &context, NULL), ABX_ERR_UNSUPPORTED);
+    ck_assert_int_eq(abx_context_new(&options, &context, NULL), ABX_ERR_INVALID);
+    options = (abx_context_options){ .size = sizeof options, .audit_path = "/nonexistent/x" };
+    ck_assert_int_eq(abx_context_new(&options, &context, NULL), ABX_ERR_IO);
+    ck_assert_int_eq(abx_audit_verify(NULL, 0, NULL, NULL), ABX_ERR_INVALID);
     options = (abx_context_options){ .size = sizeof options, .backend = 77 };
     ck_assert_int_eq(abx_context_new(&options, &context, NULL), ABX_ERR_INVALID);
     ck_assert_int_eq(abx_box_open(NULL, NULL, NULL, NULL, NULL), ABX_ERR_INVALID);

@@ -51,6 +51,13 @@ export declare const Backend: {
 };
 export type Backend = (typeof Backend)[keyof typeof Backend];
 
+/** When a record is on the disk: soon, so that it outlives the host program but maybe not the machine, or before what it tells of goes on. */
+export declare const AuditSync: {
+  readonly NONE: 0;
+  readonly RECORD: 1;
+};
+export type AuditSync = (typeof AuditSync)[keyof typeof AuditSync];
+
 export declare const Verdict: {
   readonly DENY: 0;
   readonly ALLOW: 1;
@@ -177,6 +184,8 @@ export declare const Layer: {
   readonly TERMINAL: 7;
   readonly LIMIT: 8;
   readonly SETUP: 9;
+  /** it could not be recorded, so it was not done */
+  readonly AUDIT: 10;
 };
 export type Layer = (typeof Layer)[keyof typeof Layer];
 
@@ -244,3 +253,12 @@ export declare const Scope: {
   readonly UNTIL: 3;
 };
 export type Scope = (typeof Scope)[keyof typeof Scope];
+
+export declare const Audit: {
+  readonly WHOLE: 0;
+  /** the last record was written in part: a writer was killed, or writes now */
+  readonly TORN: 1;
+  /** something was changed, taken out, put in or moved */
+  readonly BROKEN: 2;
+};
+export type Audit = (typeof Audit)[keyof typeof Audit];

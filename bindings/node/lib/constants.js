@@ -36,6 +36,11 @@ export const Backend = Object.freeze({
   SIMULATED: 1,
 });
 
+export const AuditSync = Object.freeze({
+  NONE: 0,
+  RECORD: 1,
+});
+
 export const Verdict = Object.freeze({
   DENY: 0,
   ALLOW: 1,
@@ -125,6 +130,7 @@ export const Layer = Object.freeze({
   TERMINAL: 7,
   LIMIT: 8,
   SETUP: 9,
+  AUDIT: 10,
 });
 
 export const Field = Object.freeze({
@@ -171,4 +177,10 @@ export const Scope = Object.freeze({
   COMMAND: 1,
   BOX: 2,
   UNTIL: 3,
+});
+
+export const Audit = Object.freeze({
+  WHOLE: 0,
+  TORN: 1,
+  BROKEN: 2,
 });

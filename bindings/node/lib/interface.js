@@ -5,7 +5,7 @@ export const HANDLES = ["abx_error", "abx_context", "abx_policy_builder", "abx_p
 
 /** Fields with their types; a number behind one is how many there are. */
 export const STRUCTS = {
-  abx_context_options: { size_of: 32, fields: { size: ["uint32_t", 1], backend: ["uint32_t", 1], log_level: ["uint32_t", 1], events: ["uint32_t", 1], audit_path: ["str", 1], init_path: ["str", 1] } },
+  abx_context_options: { size_of: 48, fields: { size: ["uint32_t", 1], backend: ["uint32_t", 1], log_level: ["uint32_t", 1], events: ["uint32_t", 1], audit_path: ["str", 1], init_path: ["str", 1], audit_bytes: ["uint64_t", 1], audit_sync: ["uint32_t", 1], reserved: ["uint32_t", 1] } },
   abx_request: { size_of: 32, fields: { size: ["uint32_t", 1], kind: ["uint32_t", 1], access: ["uint32_t", 1], port: ["uint32_t", 1], target: ["str", 1], verb: ["str", 1] } },
   abx_decision: { size_of: 16, fields: { size: ["uint32_t", 1], verdict: ["uint32_t", 1], rule: ["uint32_t", 1], layer: ["uint32_t", 1] } },
   abx_spawn_options: { size_of: 88, fields: { size: ["uint32_t", 1], flags: ["uint32_t", 1], stdio: ["uint32_t", 3], rows: ["uint32_t", 1], columns: ["uint32_t", 1], reserved: ["uint32_t", 1], handle: ["int64_t", 3], timeout_ms: ["uint64_t", 1], cwd: ["str", 1], label: ["str", 1], env: ["str *", 1] } },
@@ -90,6 +90,7 @@ export const FUNCTIONS = {
   abx_context_answer: "int32_t abx_context_answer(abx_context * context, uint64_t ticket, abx_answer * answer, _Out_ abx_error ** reterr)",
   abx_box_set_credential: "int32_t abx_box_set_credential(abx_box * box, str name, void * secret, size_t length, int64_t expires_ms, _Out_ abx_error ** reterr)",
   abx_context_supply: "int32_t abx_context_supply(abx_context * context, uint64_t ticket, void * secret, size_t length, int64_t expires_ms, _Out_ abx_error ** reterr)",
+  abx_audit_verify: "int32_t abx_audit_verify(str * paths, size_t count, _Out_ abx_report ** ret_report, _Out_ abx_error ** reterr)",
   abx_preflight: "int32_t abx_preflight(abx_policy * policy, _Out_ abx_report ** ret_report, _Out_ abx_error ** reterr)",
   abx_report_get_count: "size_t abx_report_get_count(abx_report * report)",
   abx_report_get_string: "str abx_report_get_string(abx_report * report, size_t row, str column)",

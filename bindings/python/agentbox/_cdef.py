@@ -21,6 +21,9 @@ typedef struct {
     uint32_t events;
     const char *audit_path;
     const char *init_path;
+    uint64_t audit_bytes;
+    uint32_t audit_sync;
+    uint32_t reserved;
 } abx_context_options;
 typedef struct {
     uint32_t size;
@@ -144,6 +147,7 @@ void abx_event_unref(abx_event *event);
 abx_status abx_context_answer(abx_context *context, uint64_t ticket, const abx_answer *answer, abx_error **reterr);
 abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
 abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
+abx_status abx_audit_verify(const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr);
 abx_status abx_preflight(abx_policy *policy, abx_report **ret_report, abx_error **reterr);
 size_t abx_report_get_count(abx_report *report);
 const char *abx_report_get_string(abx_report *report, size_t row, const char *column);
@@ -170,7 +174,10 @@ DOCS = {
     'abx_free':
         'buffers returned through a `ret_` parameter',
     'abx_context_new':
-        'What "not in this version" marks is refused with ABX_ERR_UNSUPPORTED, never ignored.',
+        'What "not in this version" marks is refused with ABX_ERR_UNSUPPORTED, never ignored. ABX_ERR_IO: the audit log '
+        'cannot be opened, or is none. With an audit log every event is recorded before it is queued, and so are boxes, '
+        'commands and answers; what cannot be recorded is not done: a command is not started (ABX_ERR_IO), a question '
+        'is a denial of layer AUDIT, an answer or a grant changes nothing. Any number of processes may share a log.',
     'abx_policy_builder_variable':
         'A setter that fails also poisons the builder, so checking abx_policy_builder_build is enough. before the rules '
         'that use ${name}',
@@ -296,6 +303,12 @@ DOCS = {
     'abx_context_supply':
         'The same as the answer to an ABX_EVENT_CREDENTIAL: every request that waits for this credential goes on. '
         'ABX_ERR_STATE: no open question has this ticket, or not any more.',
+    'abx_audit_verify':
+        'Reads the files of one audit log, oldest first, to their end or to the first place that does not hold; the '
+        'outcome is an ABX_AUDIT_*. A row for each file up to there: "file", "records", "first" and "last" (numbers), '
+        '"hash" (of the last one), "state" ("whole", "torn", "broken"), "line" and "byte" of the break (else ""), '
+        '"problem". That the newest records were cut off shows only who kept an earlier "last" and "hash"; that the '
+        'oldest are missing, "first". ABX_ERR_IO: a file cannot be read.',
     'abx_preflight':
         'What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a '
         'throw-away boundary and must be stopped; an API that merely returned success is not believed.',

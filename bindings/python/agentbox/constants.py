@@ -47,6 +47,13 @@ class Backend(IntEnum):
     SIMULATED = 1  # nothing is enforced and no program runs; for tests of a harness
 
 
+class AuditSync(IntEnum):
+    """When a record is on the disk: soon, so that it outlives the host program but maybe not the machine, or before what it tells of goes on."""
+
+    NONE = 0
+    RECORD = 1
+
+
 class Verdict(IntEnum):
     """ABX_VERDICT_*"""
 
@@ -158,6 +165,7 @@ class Layer(IntEnum):
     TERMINAL = 7
     LIMIT = 8
     SETUP = 9
+    AUDIT = 10  # it could not be recorded, so it was not done
 
 
 class Field(IntEnum):
@@ -208,3 +216,11 @@ class Scope(IntEnum):
     COMMAND = 1  # until this command ends
     BOX = 2  # until the box is closed
     UNTIL = 3  # in this box until expires_ms, Unix time
+
+
+class Audit(IntEnum):
+    """ABX_AUDIT_*"""
+
+    WHOLE = 0
+    TORN = 1  # the last record was written in part: a writer was killed, or writes now
+    BROKEN = 2  # something was changed, taken out, put in or moved

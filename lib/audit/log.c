@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the file of an audit log.  Writers of several processes take turns by flock(2), on the file
+ * itself, and look at what others appended since; threads by a mutex.  A record is one write; what
+ * of it a full disk took is cut off again, and what a writer left that was killed is cut off by the
+ * next one, which says so in a record.  The name always leads to the newest file, so a writer that
+ * holds another one has been left behind; one that finds an empty file goes on with its chain. */
+#include "audit/log.h"
+
+#include "base/mem.h"
+#include "event/event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TURNS_MAX 1000 /* so many new files while one writer waits for its turn are no log */
+
+static abx_status
+write_failed(int error, const char *what, struct fail *fail)
+{
+    fail_set(fail, ABX_ERR_IO, error, "audit:write", "%s", what);
+    fail_remedy(fail, "make room or give the log another place; what is not recorded is not done");
+    return fail->status;
+}
+
+static int
+open_file(const struct audit_log *log, const char *name, int flags)
+{
+    return openat(log->dir, name,
+            flags | O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+/* ---- writing; the file is locked ---- */
+
+static bool
+write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(fd, bytes, length);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            errno = n == 0 ? EIO : errno;
+            return false;
+        }
+        bytes += n;
+        length -= (size_t)n;
+    }
+    return true;
+}
+
+/* One record; on failure the file ends where it did, or the next writer takes off what is left. */
+static abx_status
+put(struct audit_log *log, const char *body, struct fail *fail)
+{
+    AUTO(str_done) struct str line = { 0 };
+    struct chain chain = log->chain;
+
+    if (!record_write(&chain, body, &line)) {
+        return fail_nomem(fail);
+    }
+    if (line.length > RECORD_BYTES_MAX) {
+        return write_failed(0, "a record of the audit log is too long", fail);
+    }
+    if (!write_all(log->fd, line.data, line.length) || (log->syncs && fdatasync(log->fd) != 0)) {
+        int error = errno, cut = ftruncate(log->fd, (off_t)log->size);
+
+        (void)cut;
+        return write_failed(error, "the audit log cannot be written", fail);
+    }
+    log->chain = chain;
+    log->size += line.length;
+    return ABX_OK;
+}
+
+/* What the log says of itself. */
+static abx_status
+put_own(struct audit_log *log, const char *type, const char *key, const char *value,
+        struct fail *fail)
+{
+    AUTO(str_done) struct str body = { 0 };
+
+    str_printf(&body, "{\"type\":\"%s\"", type);
+    event_json_time(&body, event_time_now());
+    str_printf(&body, ",\"%s\":%s}", key, value);
+    return body.failed ? fail_nomem(fail) : put(log, body.data, fail);
+}
+
+static abx_status
+put_number(struct audit_log *log, const char *type, const char *key, uint64_t number,
+        struct fail *fail)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    return put_own(log, type, key, text, fail);
+}
+
+/* ---- a new file, to which the name leads from one moment to the next ---- */
+
+/* Begins it with what it follows; the log is as it was on failure. */
+static abx_status
+begin_next(struct audit_log *log, const char *fresh_name, const char *full_name, struct fail *fail)
+{
+    AUTO(str_done) struct str before = { 0 };
+    struct audit_log old = *log;
+    int fd = open_file(log, fresh_name, O_TRUNC);
+    abx_status r;
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        r = write_failed(errno, "the audit log cannot go on in a new file", fail);
+        close_fd(fd);
+        return r;
+    }
+    log->fd = fd;
+    log->size = 0;
+    str_add_json_bytes(&before, full_name, true);
+    r = before.failed ? fail_nomem(fail) : put_own(log, "rotated", "after", before.data, fail);
+    if (r == ABX_OK && renameat(log->dir, fresh_name, log->dir, log->name) != 0) {
+        r = write_failed(errno, "the audit log cannot go on in a new file", fail);
+    }
+    if (r < 0) {
+        close_fd(fd);
+        log->fd = old.fd;
+        log->size = old.size;
+        log->chain = old.chain;
+        return r;
+    }
+    flock(old.fd, LOCK_UN); /* another process may have a copy of the descriptor for a moment */
+    close_fd(old.fd);
+    return ABX_OK;
+}
+
+/* Gives the full file its other name.  It has that already where a writer died before the next file
+ * took the first one. */
+static bool
+link_full(const struct audit_log *log, const char *full_name)
+{
+    struct stat mine, there;
+
+    return linkat(log->dir, log->name, log->dir, full_name, 0) == 0 ||
+           (errno == EEXIST && fstat(log->fd, &mine) == 0 &&
+                   fstatat(log->dir, full_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   mine.st_dev == there.st_dev && mine.st_ino == there.st_ino);
+}
+
+/* The full file gets a second name before it loses the first.  Where that cannot be, the log grows
+ * on: no record is worth less than a limit. */
+static void
+rotate(struct audit_log *log)
+{
+    AUTO(str_done) struct str full = { 0 };
+    AUTO(str_done) struct str fresh = { 0 };
+    struct fail fail;
+
+    str_printf(&full, "%s.%012" PRIu64 "-%.8s", log->name, log->chain.n, log->chain.hash);
+    str_printf(&fresh, "%s.new", log->name);
+    if (full.failed || fresh.failed || !link_full(log, full.data)) {
+        return;
+    }
+    if (begin_next(log, fresh.data, full.data, &fail) < 0) {
+        unlinkat(log->dir, fresh.data, 0);
+        unlinkat(log->dir, full.data, 0);
+    } else if (log->syncs) {
+        fsync(log->dir);
+    }
+}
+
+/* ---- taking turns ---- */
+
+static abx_status
+lock_file(const struct audit_log *log, struct fail *fail)
+{
+    while (flock(log->fd, LOCK_EX) != 0) {
+        if (errno != EINTR) {
+            return write_failed(errno, "the audit log cannot be locked", fail);
+        }
+    }
+    return ABX_OK;
+}
+
+static void
+unlock_file(const struct audit_log *log)
+{
+    flock(log->fd, LOCK_UN);
+}
+
+/* Opens the file to which the name leads now. */
+static abx_status
+reopen(struct audit_log *log, struct fail *fail)
+{
+    int fd = open_file(log, log->name, 0);
+
+    if (fd < 0) {
+        return write_failed(errno, "the audit log cannot be opened", fail);
+    }
+    unlock_file(log);
+    close_fd(log->fd);
+    log->fd = fd;
+    log->size = 0;
+    return ABX_OK;
+}
+
+/* Locks the file of the name; ret_size: its bytes. */
+static abx_status
+take_turn(struct audit_log *log, uint64_t *ret_size, struct fail *fail)
+{
+    for (int i = 0; i < TURNS_MAX; i++) {
+        struct stat mine, named;
+        abx_status r = lock_file(log, fail);
+        bool is_there;
+
+        if (r < 0) {
+            return r;
+        }
+        is_there = fstatat(log->dir, log->name, &named, AT_SYMLINK_NOFOLLOW) == 0;
+        if ((!is_there && errno != ENOENT) || fstat(log->fd, &mine) != 0) {
+            r = write_failed(errno, "the audit log cannot be looked at", fail);
+        } else if (is_there && named.st_dev == mine.st_dev && named.st_ino == mine.st_ino) {
+            *ret_size = (uint64_t)mine.st_size;
+            return ABX_OK;
+        } else {
+            r = reopen(log, fail);
+        }
+        if (r < 0) {
+            unlock_file(log);
+            return r;
+        }
+    }
+    return write_failed(0, "the name of the audit log leads to ever new files", fail);
+}
+
+/* What others appended since this one looked, and what was not recorded. */
+static abx_status
+catch_up(struct audit_log *log, uint64_t size, struct fail *fail)
+{
+    uint64_t whole = size;
+    abx_status r = ABX_OK;
+
+    if (size < log->size) {
+        return write_failed(0, "the audit log has become shorter", fail);
+    }
+    if (size > log->size) {
+        r = audit_tail(log->fd, size, &log->chain, &whole, fail);
+    }
+    if (r < 0) {
+        return r;
+    }
+    log->size = whole;
+    if (whole < size) {
+        if (ftruncate(log->fd, (off_t)whole) != 0) {
+            return write_failed(errno, "the audit log ends in a part of a record", fail);
+        }
+        r = put_number(log, "recovered", "bytes", size - whole, fail);
+    }
+    if (r == ABX_OK && log->lost > 0) {
+        r = put_number(log, "lost", "records", log->lost, fail);
+        log->lost = r == ABX_OK ? 0 : log->lost;
+    }
+    return r;
+}
+
+abx_status
+audit_append(struct audit_log *log, const char *body, struct fail *fail)
+{
+    uint64_t size;
+    abx_status r;
+
+    pthread_mutex_lock(&log->lock);
+    r = take_turn(log, &size, fail);
+    if (r == ABX_OK) {
+        r = catch_up(log, size, fail);
+        if (r == ABX_OK && log->most != 0 && log->size >= log->most) {
+            rotate(log);
+        }
+        r = r == ABX_OK ? put(log, body, fail) : r;
+        unlock_file(log);
+    }
+    log->lost += r < 0;
+    pthread_mutex_unlock(&log->lock);
+    return r;
+}
+
+/* ---- opening ---- */
+void
+audit_close(struct audit_log *log)
+{
+    if (log == NULL) {
+        return;
+    }
+    close_fd(log->fd);
+    close_fd(log->dir);
+    free(log->name);
+    pthread_mutex_destroy(&log->lock);
+    free(log);
+}
+
+DEFINE_CLEANUP(audit_close, struct audit_log)
+
+static abx_status
+open_at(struct audit_log *log, const char *path, struct fail *fail)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO(freep)
+    char *directory =
+            slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    struct stat status;
+
+    log->name = strdup(slash == NULL ? path : slash + 1);
+    if (directory == NULL || log->name == NULL) {
+        return fail_nomem(fail);
+    }
+    log->dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    log->fd = log->dir < 0 ? -1 : open_file(log, log->name, 0);
+    if (log->fd < 0 || fstat(log->fd, &status) != 0) {
+        return fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return fail_set(fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", path);
+    }
+    return ABX_OK;
+}
+
+abx_status
+audit_open(const char *path, const struct audit_options *options, struct audit_log **ret_log,
+        struct fail *fail)
+{
+    AUTO(audit_closep) struct audit_log *log = calloc(1, sizeof *log);
+    uint64_t size;
+    abx_status r;
+
+    if (log == NULL) {
+        return fail_nomem(fail);
+    }
+    log->dir = log->fd = -1;
+    log->most = options->most;
+    log->syncs = options->syncs;
+    pthread_mutex_init(&log->lock, NULL);
+    chain_begin(&log->chain);
+    r = open_at(log, path, fail);
+    if (r == ABX_OK) {
+        r = take_turn(log, &size, fail);
+    }
+    if (r == ABX_OK) {
+        r = catch_up(log, size, fail);
+        unlock_file(log);
+    }
+    if (r < 0) {
+        return r;
+    }
+    *ret_log = steal_ptr(&log);
+    return ABX_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads the files of an audit log one after the other, as one chain. */
+#ifndef ABX_AUDIT_VERIFY_H
+#define ABX_AUDIT_VERIFY_H
+
+#include "audit/record.h"
+#include "base/fail.h"
+
+/* What a file is. */
+struct audit_file {
+    uint64_t records, first, last; /* numbers; 0: it has none */
+    char hash[DIGEST_HEX_SIZE]; /* of the last one */
+    uint32_t state; /* ABX_AUDIT_* */
+    uint64_t line, byte; /* where it breaks: the line from 1, its first byte from 0 */
+    const char *problem; /* "": none */
+};
+
+struct audit_visitor {
+    /* False: no memory. */
+    bool (*record)(void *data, const struct record *record);
+    void *data;
+};
+
+void audit_file_init(struct audit_file *file);
+/* Reads a file that goes on where `chain` stands; before a log's first file `chain->n` is 0, and it
+ * may begin later.  The outcome is in `ret_file`; a failure (ABX_ERR_IO, ABX_ERR_NOMEM) is that the
+ * file cannot be read.  `visitor` may be NULL; it sees what stands before a break. */
+abx_status audit_read(int fd, struct chain *chain, const struct audit_visitor *visitor,
+        struct audit_file *ret_file, struct fail *fail);
+/* The same from memory. */
+abx_status audit_read_bytes(const char *bytes, size_t length, struct chain *chain,
+        const struct audit_visitor *visitor, struct audit_file *ret_file, struct fail *fail);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the order of a box's events and that none is queued before it is recorded.  Any thread. */
+#include "supervise/outlet.h"
+
+#include "audit/log.h"
+#include "base/mem.h"
+#include "supervise/telling.h"
+
+void
+outlet_init(struct outlet *outlet, struct abx_box *box)
+{
+    *outlet = (struct outlet){ .box = box };
+    pthread_mutex_init(&outlet->lock, NULL);
+}
+
+void
+outlet_done(struct outlet *outlet)
+{
+    pthread_mutex_destroy(&outlet->lock);
+}
+
+/* The event's JSON, and whose it is: numbers of boxes begin anew with each context. */
+static abx_status
+write_record(struct outlet *outlet, abx_event *event, struct fail *fail)
+{
+    const abx_context *context = outlet->box->context;
+    AUTO(str_done) struct str body = { 0 };
+
+    if (context->audit == NULL) {
+        return ABX_OK;
+    }
+    if (event == NULL) {
+        return fail_nomem(fail);
+    }
+    event_json(&body, event, 0);
+    if (body.failed) {
+        return fail_nomem(fail);
+    }
+    body.length--; /* the brace */
+    str_printf(&body, ",\"context\":\"%s\"}", context->audit_name);
+    return body.failed ? fail_nomem(fail) : audit_append(context->audit, body.data, fail);
+}
+
+static void
+push(struct outlet *outlet, abx_event *event)
+{
+    queue_push(&outlet->box->context->queue, event);
+}
+
+/* Counts an event in; a number that is not used in the end leaves no gap. */
+static void
+number(struct outlet *outlet, abx_event *event)
+{
+    struct event_field *field = event == NULL ? NULL : event_find(event, ABX_FIELD_SEQUENCE);
+
+    if (field != NULL) {
+        field->number = (int64_t)outlet->sequence + 1;
+    }
+}
+
+static void
+count(struct outlet *outlet, const abx_event *event)
+{
+    outlet->sequence += event != NULL;
+}
+
+/* Once until a record could be written again. */
+static void
+tell_failure(struct outlet *outlet, const struct fail *fail)
+{
+    struct event_draft draft;
+    abx_event *event;
+
+    if (outlet->failing) {
+        return;
+    }
+    outlet->failing = true;
+    tell_begin(&draft, outlet->box, ABX_EVENT_NOTICE, 0, NULL);
+    draft_number(&draft, ABX_FIELD_LAYER, ABX_LAYER_AUDIT);
+    draft_text(&draft, ABX_FIELD_VERB, "record");
+    draft_text(&draft, ABX_FIELD_RULE, "audit");
+    draft_text(&draft, ABX_FIELD_REASON, fail->text);
+    draft_text(&draft, ABX_FIELD_ALTERNATIVE, fail->remedy);
+    draft_number(&draft, ABX_FIELD_REPEATS, 1);
+    event = event_make(&draft);
+    number(outlet, event);
+    count(outlet, event);
+    push(outlet, event);
+}
+
+void
+outlet_tell(struct outlet *outlet, abx_event *event)
+{
+    struct fail fail = { 0 };
+    abx_status r;
+
+    pthread_mutex_lock(&outlet->lock);
+    number(outlet, event);
+    r = write_record(outlet, event, &fail);
+    count(outlet, event);
+    push(outlet, event);
+    if (r < 0) {
+        tell_failure(outlet, &fail);
+    } else {
+        outlet->failing = false;
+    }
+    pthread_mutex_unlock(&outlet->lock);
+}
+
+abx_status
+outlet_permit(struct outlet *outlet, abx_event *event, struct fail *fail)
+{
+    abx_status r;
+
+    if (event == NULL) {
+        return fail_nomem(fail);
+    }
+    pthread_mutex_lock(&outlet->lock);
+    number(outlet, event);
+    r = write_record(outlet, event, fail);
+    if (r == ABX_OK) {
+        outlet->failing = false;
+        count(outlet, event);
+        push(outlet, event);
+    } else {
+        event_unref(event);
+        tell_failure(outlet, fail);
+    }
+    pthread_mutex_unlock(&outlet->lock);
+    return r;
+}
+
+abx_status
+outlet_record(struct outlet *outlet, const struct event_draft *draft, struct fail *fail)
+{
+    abx_event *record;
+    abx_status r;
+
+    if (outlet->box->context->audit == NULL) {
+        return ABX_OK;
+    }
+    record = event_make(draft);
+    pthread_mutex_lock(&outlet->lock);
+    r = write_record(outlet, record, fail);
+    if (r < 0) {
+        tell_failure(outlet, fail);
+    } else {
+        outlet->failing = false;
+    }
+    pthread_mutex_unlock(&outlet->lock);
+    event_unref(record);
+    return r;
+}
+
+bool
+outlet_repeat(struct outlet *outlet, abx_event *event, uint64_t times)
+{
+    abx_context *context = outlet->box->context;
+
+    return context->audit == NULL && queue_repeat(&context->queue, event, times);
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Audit logs: the chain, what breaks it, and writers that fail, race and die. */
+#include "audit/log.h"
+#include "audit/verify.h"
+#include "base/mem.h"
+
+#include "unit/main.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+DEFINE_CLEANUP(audit_close, struct audit_log)
+
+static char folder[] = "/tmp/agentbox-audit-XXXXXX";
+static char path[64];
+
+static void
+setup(void)
+{
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/log", folder);
+}
+
+/* The files of the log in their order, the newest last; caller frees each. */
+static size_t
+list_files(char *files[], size_t room)
+{
+    struct dirent **names;
+    int found = scandir(folder, &names, NULL, alphasort);
+    size_t n = 0;
+
+    for (int i = 0; i < found; i++) {
+        if (names[i]->d_name[0] == 'l' && strcmp(names[i]->d_name, "log") != 0 && n < room) {
+            ck_assert_int_gt(asprintf(&files[n++], "%s/%s", folder, names[i]->d_name), 0);
+        }
+        free(names[i]);
+    }
+    free(names);
+    files[n++] = strdup(path);
+    return n;
+}
+
+static void
+teardown(void)
+{
+    char *files[256];
+    size_t n = list_files(files, N_ELEMENTS(files) - 1);
+
+    for (size_t i = 0; i < n; i++) {
+        unlink(files[i]);
+        free(files[i]);
+    }
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static struct audit_log *
+open_with(uint64_t most, bool syncs)
+{
+    const struct audit_options options = { .most = most, .syncs = syncs };
+    struct audit_log *log = NULL;
+    struct fail fail = { 0 };
+
+    ck_assert_msg(audit_open(path, &options, &log, &fail) == ABX_OK, "%s", fail.text);
+    return log;
+}
+
+static struct audit_log *
+open_log(void)
+{
+    return open_with(0, false);
+}
+
+static void
+append(struct audit_log *log, const char *body)
+{
+    struct fail fail = { 0 };
+
+    ck_assert_msg(audit_append(log, body, &fail) == ABX_OK, "%s", fail.text);
+}
+
+static void
+read_file(const char *name, struct chain *chain, struct audit_file *file)
+{
+    AUTO(closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
+    struct fail fail = { 0 };
+
+    ck_assert_msg(audit_read(fd, chain, NULL, file, &fail) == ABX_OK, "%s", fail.text);
+}
+
+static struct audit_file
+read_log(void)
+{
+    struct audit_file file;
+    struct chain chain;
+
+    chain_begin(&chain);
+    read_file(path, &chain, &file);
+    return file;
+}
+
+/* How many records the file has; -1: it does not verify. */
+static int
+count(void)
+{
+    struct audit_file file = read_log();
+
+    return file.state == ABX_AUDIT_WHOLE ? (int)file.records : -1;
+}
+
+static size_t
+file_text(char *out, size_t room)
+{
+    AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = read(fd, out, room - 1);
+
+    ck_assert_int_ge(n, 0);
+    out[n] = '\0';
+    return (size_t)n;
+}
+
+static void
+set_text(const char *text, size_t length)
+{
+    AUTO(closep) int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    ck_assert_int_eq(write(fd, text, length), (ssize_t)length);
+}
+
+START_TEST(what_is_appended_verifies_also_after_it_was_opened_again)
+{
+    for (int i = 0; i < 3; i++) {
+        AUTO(audit_closep) struct audit_log *log = open_log();
+
+        append(log, "{\"type\":\"denial\"}");
+        append(log, "{\"type\":\"exited\"}");
+    }
+    ck_assert_int_eq(count(), 6);
+}
+END_TEST
+
+/* Every byte is covered. */
+START_TEST(a_change_of_any_byte_is_found)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    char text[2048];
+    size_t length;
+
+    append(log, "{\"type\":\"denial\"}");
+    append(log, "{\"type\":\"exited\"}");
+    length = file_text(text, sizeof text);
+    for (size_t i = 0; i < length; i++) {
+        text[i] ^= 1;
+        set_text(text, length);
+        ck_assert_msg(count() != 2, "byte %zu", i);
+        text[i] ^= 1;
+    }
+    set_text(text, length);
+    ck_assert_int_eq(count(), 2);
+}
+END_TEST
+
+START_TEST(a_record_that_is_taken_out_is_missed)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    char text[4096];
+    char *second, *third;
+
+    for (int i = 0; i < 3; i++) {
+        append(log, "{}");
+    }
+    file_text(text, sizeof text);
+    second = strchr(text, '\n') + 1;
+    third = strchr(second, '\n') + 1;
+    memmove(second, third, strlen(third) + 1);
+    set_text(text, strlen(text));
+    ck_assert_int_eq(count(), -1);
+}
+END_TEST
+
+START_TEST(a_redacted_record_says_nothing_and_the_chain_is_whole)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    AUTO(str_done) struct str out = { 0 };
+    char text[4096];
+    char *second;
+
+    append(log, "{\"type\":\"denial\",\"target\":\"/home/somebody\"}");
+    append(log, "{}");
+    file_text(text, sizeof text);
+    second = strchr(text, '\n');
+    ck_assert(record_redact(text, (size_t)(second - text), &out));
+    str_add(&out, second);
+    ck_assert_ptr_null(strstr(out.data, "somebody"));
+    set_text(out.data, out.length);
+    ck_assert_int_eq(count(), 2);
+}
+END_TEST
+
+START_TEST(a_record_written_in_part_is_cut_off_and_no_earlier_one_is_lost)
+{
+    char text[4096];
+    size_t whole, length;
+
+    {
+        AUTO(audit_closep) struct audit_log *log = open_log();
+
+        append(log, "{\"a\":1}");
+        whole = file_text(text, sizeof text);
+        append(log, "{\"a\":2}");
+        length = file_text(text, sizeof text);
+    }
+    for (size_t cut = whole + 1; cut < length; cut++) {
+        AUTO(audit_closep) struct audit_log *log = NULL;
+        char now[4096];
+
+        set_text(text, cut);
+        log = open_log();
+        append(log, "{\"a\":3}");
+        ck_assert_int_eq(count(), 3); /* the first, that something was cut off, and this */
+        file_text(now, sizeof now);
+        ck_assert_ptr_nonnull(strstr(now, "\"recovered\""));
+        ck_assert_int_eq(memcmp(now, text, whole), 0);
+    }
+}
+END_TEST
+
+START_TEST(a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    struct rlimit limit = { 1000, 1000000 };
+    struct fail fail = { 0 };
+    char text[4096];
+    int n = 0;
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    while (audit_append(log, "{\"type\":\"denial\"}", &fail) == ABX_OK) {
+        n++;
+    }
+    ck_assert_int_eq(fail.status, ABX_ERR_IO);
+    ck_assert_str_ne(fail.remedy, "");
+    ck_assert_int_eq(count(), n);
+    limit.rlim_cur = 1000000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    append(log, "{}");
+    ck_assert_int_eq(count(), n + 2); /* and one that says how many were lost */
+    ck_assert_uint_gt(file_text(text, sizeof text), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"type\":\"lost\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"records\":1}"));
+}
+END_TEST
+
+START_TEST(several_processes_append_to_one_log)
+{
+    enum { WRITERS = 4, EACH = 50 };
+
+    for (int i = 0; i < WRITERS; i++) {
+        if (fork() == 0) {
+            struct audit_log *log = open_log();
+
+            for (int k = 0; k < EACH; k++) {
+                append(log, "{\"type\":\"notice\"}");
+            }
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+
+        ck_assert_int_gt(waitpid(-1, &status, 0), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_int_eq(count(), WRITERS * EACH);
+}
+END_TEST
+
+START_TEST(writers_that_are_killed_leave_a_log_that_goes_on)
+{
+    int last = 0;
+
+    audit_close(open_log());
+    for (int round = 0; round < 10; round++) {
+        pid_t child = fork();
+        struct audit_log *log;
+
+        if (child == 0) {
+            log = open_log();
+            for (int i = 0; i < 500; i++) {
+                append(log, "{\"type\":\"notice\",\"text\":\"something that takes some room\"}");
+            }
+            pause();
+        }
+        for (int n = last; n < last + 5 + 7 * round;) { /* once it has written a little */
+            struct audit_file file = read_log();
+
+            ck_assert_uint_ne(file.state, ABX_AUDIT_BROKEN);
+            n = (int)file.last;
+        }
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        log = open_log();
+        append(log, "{}");
+        audit_close(log);
+        ck_assert_int_gt(count(), last);
+        last = count();
+    }
+}
+END_TEST
+
+/* ---- files of one log ---- */
+
+/* Verifies all files as one chain, and returns its last number. */
+static uint64_t
+verify_all(size_t *ret_files)
+{
+    char *files[256];
+    struct chain chain;
+
+    *ret_files = list_files(files, N_ELEMENTS(files) - 1);
+    chain_begin(&chain);
+    for (size_t i = 0; i < *ret_files; i++) {
+        struct audit_file file;
+        uint64_t before = chain.n;
+
+        read_file(files[i], &chain, &file);
+        ck_assert_msg(file.state == ABX_AUDIT_WHOLE, "%s:%llu %s", files[i],
+                (unsigned long long)file.line, file.problem);
+        ck_assert_uint_eq(file.first, before + 1);
+        free(files[i]);
+    }
+    return chain.n;
+}
+
+START_TEST(a_full_log_goes_on_in_a_new_file_with_the_same_chain)
+{
+    AUTO(audit_closep) struct audit_log *log = open_with(2000, false);
+    size_t files;
+
+    for (int i = 0; i < 100; i++) {
+        append(log, "{\"type\":\"denial\"}");
+    }
+    ck_assert_uint_gt(verify_all(&files), 100);
+    ck_assert_uint_gt(files, 5);
+    ck_assert_uint_eq(verify_all(&files), 100 + files - 1); /* each new one says what it follows */
+}
+END_TEST
+
+START_TEST(what_is_written_through_to_the_disk_is_the_same_log)
+{
+    AUTO(audit_closep) struct audit_log *log = open_with(500, true);
+    size_t files;
+
+    for (int i = 0; i < 4; i++) {
+        append(log, "{\"type\":\"denial\"}");
+    }
+    verify_all(&files);
+    ck_assert_uint_eq(verify_all(&files), 4 + files - 1);
+    ck_assert_uint_gt(files, 1);
+}
+END_TEST
+
+START_TEST(several_processes_go_on_in_the_same_new_files)
+{
+    enum { WRITERS = 4, EACH = 100 };
+    size_t files;
+
+    for (int i = 0; i < WRITERS; i++) {
+        if (fork() == 0) {
+            struct audit_log *log = open_with(3000, false);
+
+            for (int k = 0; k < EACH; k++) {
+                append(log, "{\"type\":\"notice\"}");
+            }
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+
+        ck_assert_int_gt(waitpid(-1, &status, 0), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    verify_all(&files);
+    ck_assert_uint_eq(verify_all(&files), WRITERS * EACH + files - 1);
+}
+END_TEST
+
+START_TEST(writers_that_are_killed_while_a_file_is_new_lose_nothing)
+{
+    size_t files;
+    uint64_t last = 0;
+
+    audit_close(open_log());
+    for (uint64_t round = 0; round < 10; round++) {
+        pid_t child = fork();
+        struct audit_log *log;
+
+        if (child == 0) {
+            log = open_with(1000, false);
+            for (int i = 0; i < 60; i++) {
+                append(log, "{\"type\":\"notice\"}");
+            }
+            pause();
+        }
+        while (read_log().last < last + 5 + 3 * round) {
+        }
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        log = open_with(1000, false);
+        append(log, "{}");
+        audit_close(log);
+        ck_assert_uint_gt(read_log().last, last);
+        last = read_log().last;
+    }
+    ck_assert_uint_ge(verify_all(&files), last);
+}
+END_TEST
+
+START_TEST(a_log_that_was_moved_away_goes_on_with_its_chain)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    char moved[80];
+    size_t files;
+
+    append(log, "{\"a\":1}");
+    snprintf(moved, sizeof moved, "%s.1", path);
+    ck_assert_int_eq(rename(path, moved), 0);
+    append(log, "{\"a\":2}");
+    ck_assert_uint_eq(read_log().first, 2);
+    ck_assert_uint_eq(verify_all(&files), 2);
+    ck_assert_uint_eq(files, 2);
+}
+END_TEST
+
+START_TEST(a_file_that_is_no_log_is_left_as_it_is)
+{
+    static const char *const texts[] = { "dear diary", "dear diary\n", "{}\n", "{\"n\":1}\n" };
+    const struct audit_options options = { 0 };
+
+    for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
+        AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        struct audit_log *log = NULL;
+        struct fail fail = { 0 };
+        char text[64];
+
+        ck_assert_int_gt(write(fd, texts[i], strlen(texts[i])), 0);
+        ck_assert_int_eq(audit_open(path, &options, &log, &fail), ABX_ERR_IO);
+        ck_assert_str_eq(fail.step, "audit:open");
+        file_text(text, sizeof text);
+        ck_assert_str_eq(text, texts[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_break_has_its_file_line_and_byte)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    struct audit_file file;
+    char text[4096];
+    char *third;
+
+    for (int i = 0; i < 4; i++) {
+        append(log, "{\"a\":1}");
+    }
+    file_text(text, sizeof text);
+    third = strchr(strchr(text, '\n') + 1, '\n') + 1;
+    strstr(third, "\"a\"")[1] = 'b';
+    set_text(text, strlen(text));
+    file = read_log();
+    ck_assert_uint_eq(file.state, ABX_AUDIT_BROKEN);
+    ck_assert_uint_eq(file.line, 3);
+    ck_assert_uint_eq(file.byte, (uint64_t)(third - text));
+    ck_assert_uint_eq(file.last, 2);
+    ck_assert_str_eq(file.problem, "the record was changed");
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("audit");
+    TCase *tcase = tcase_create("audit");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, what_is_appended_verifies_also_after_it_was_opened_again);
+    tcase_add_test(tcase, a_change_of_any_byte_is_found);
+    tcase_add_test(tcase, a_record_that_is_taken_out_is_missed);
+    tcase_add_test(tcase, a_redacted_record_says_nothing_and_the_chain_is_whole);
+    tcase_add_test(tcase, a_record_written_in_part_is_cut_off_and_no_earlier_one_is_lost);
+    tcase_add_test(tcase, a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was);
+    tcase_add_test(tcase, several_processes_append_to_one_log);
+    tcase_add_test(tcase, writers_that_are_killed_leave_a_log_that_goes_on);
+    tcase_add_test(tcase, a_full_log_goes_on_in_a_new_file_with_the_same_chain);
+    tcase_add_test(tcase, what_is_written_through_to_the_disk_is_the_same_log);
+    tcase_add_test(tcase, several_processes_go_on_in_the_same_new_files);
+    tcase_add_test(tcase, writers_that_are_killed_while_a_file_is_new_lose_nothing);
+    tcase_add_test(tcase, a_log_that_was_moved_away_goes_on_with_its_chain);
+    tcase_add_test(tcase, a_file_that_is_no_log_is_left_as_it_is);
+    tcase_add_test(tcase, a_break_has_its_file_line_and_byte);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
