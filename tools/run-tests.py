@@ -173,6 +173,8 @@ def clients():
 def install():
     result, output = run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300)
     count("install and use from outside", result, output)
+    result, output = run(["sh", str(ROOT / "tests" / "install" / "debian.sh")], 900)
+    count("Debian packages", result, output)
     result, output = run([sys.executable, str(ROOT / "tests/install/python.py"), str(ROOT / "build-plain")], 300)
     count("install and use from Python", result, output)
 

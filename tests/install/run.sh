@@ -1,24 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs into a throw-away prefix and builds a program against it with pkg-config, shared and static.
+# Installs into a throw-away prefix and uses what is there.
+# run.sh BUILD
 set -eu
-build=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d /var/tmp/agentbox-install.XXXXXX)
 trap 'rm -rf "$work"' EXIT
-DESTDIR=$work/root meson install -C "$build" --no-rebuild --quiet
-pc=$(find "$work/root" -name agentbox.pc)
-[ -n "$pc" ] || { echo "no agentbox.pc was installed"; exit 1; }
-libdir=$(dirname "$(dirname "$pc")")
-export PKG_CONFIG_PATH="$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$work/root"
-# shellcheck disable=SC2046
-cc -Wall -Wextra -Werror -std=c99 -o "$work/shared" "$here/use.c" $(pkg-config --cflags --libs agentbox)
-LD_LIBRARY_PATH=$libdir "$work/shared"
-sed -n 's/^Requires.private: //p' "$pc" | grep -q libseccomp || { echo "private requirements are missing"; exit 1; }
-# shellcheck disable=SC2046
-env -u PKG_CONFIG_SYSROOT_DIR cc -std=c99 -o "$work/static" "$here/use.c" -I"$work/root$(pkg-config --variable=includedir agentbox | sed "s|^$work/root||")" \
-    "$libdir/libagentbox.a" $(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --libs libseccomp jansson nettle) -lpthread
-"$work/static"
-c++ -Wall -Wextra -Werror -std=c++11 -x c++ -fsyntax-only $(pkg-config --cflags agentbox) "$here/use.c"
-"$work/root$(sed -n 's/^prefix=//p' "$pc")/bin/agentbox" version >/dev/null 2>&1 ||
-    LD_LIBRARY_PATH=$libdir "$work/root$(sed -n 's/^prefix=//p' "$pc")/bin/agentbox" version
+DESTDIR=$work/root meson install -C "$1" --no-rebuild --quiet
+sh "$here/use.sh" "$work/root" "$work"
