@@ -167,7 +167,8 @@ compare_address(struct host_pass *pass, const struct host_pattern *host, struct 
     }
     host_pass_next(pass);
     for (size_t i = 0; i < pass->open.count && r == ABX_OK; i++) {
-        r = host_pass_speaks(pass, *vec_at(&pass->open, uint32_t, i), host) ? ABX_OK : fail_nomem(fail);
+        r = host_pass_speaks(pass, *vec_at(&pass->open, uint32_t, i), host) ? ABX_OK
+                                                                            : fail_nomem(fail);
     }
     r = r == ABX_OK ? host_pass_ports(pass, text, host, fail) : r;
     for (size_t i = 0; i < pass->edges.count && r == ABX_OK; i++) {
