@@ -402,15 +402,23 @@ path_pattern_literal(const struct path_pattern *pattern)
 
 /* ---- matching ---- */
 
-bool
-path_part_takes(const struct path_part *part, const char *text, size_t length)
+/* Most components differ from most parts in length or in the last byte. */
+static inline bool
+ends_in(const char *text, size_t length, const struct path_part *part)
+{
+    return part->length == 0 ||
+           (length >= part->length && text[length - 1] == part->text[part->length - 1] &&
+                   memcmp(text + length - part->length, part->text, part->length) == 0);
+}
+
+static inline bool
+takes(const struct path_part *part, const char *text, size_t length)
 {
     switch (part->kind) {
     case PART_LITERAL:
-        return length == part->length && memcmp(text, part->text, length) == 0;
+        return length == part->length && ends_in(text, length, part);
     case PART_SUFFIX:
-        return length >= part->length &&
-               memcmp(text + length - part->length, part->text, part->length) == 0;
+        return ends_in(text, length, part);
     case PART_GLOB:
         return glob_match(part->text, part->text + part->length, text, text + length);
     case PART_DOUBLE:
@@ -419,14 +427,20 @@ path_part_takes(const struct path_part *part, const char *text, size_t length)
     return true;
 }
 
-static bool
+bool
+path_part_takes(const struct path_part *part, const char *text, size_t length)
+{
+    return takes(part, text, length);
+}
+
+static inline bool
 part_matches(const struct path_part *part, const struct path_split *path, uint32_t i)
 {
-    return path_part_takes(
+    return takes(
             part, path->text + path->start[i], (size_t)(path->start[i + 1] - 1 - path->start[i]));
 }
 
-static bool
+static inline bool
 run_matches(const struct path_part *parts, uint32_t n, const struct path_split *path, uint32_t at)
 {
     for (uint32_t i = 0; i < n; i++) {
