@@ -227,6 +227,24 @@ def one():
         out.append((per, (used-opening)/count))
     print("%s: %.0f/s %.1f us cpu" % (BUILD, *medians(out)))
 
+def tlsone():
+    cmd = boxed("sh", "-c", f"{HTTPS} {READ} 443 /small $SSL_CERT_FILE")
+    if os.environ.get("PTOOL") == "perf":
+        subprocess.run(["perf","record","-F","20000","-g","-o","/var/tmp/netspeed-w1/perf.data","--",*cmd],cwd=WORK/"ws")
+    elif os.environ.get("PTOOL") == "log":
+        subprocess.run(["strace","-f","-r","-o","/var/tmp/netspeed-w1/tls.log",*cmd],cwd=WORK/"ws")
+    else:
+        out=[measure(cmd) for _ in range(15)]
+        print(BUILD, medians([a for a,_ in out]), "cpu", statistics.median(b for _,b in out), flush=True)
+
+def stuckone():
+    for host in (HOST, READ):
+        tool = subprocess.Popen(boxed(HTTP, "stuck", host, 80, "/large", 32), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=WORK/"ws")
+        tool.stdout.readline(); time.sleep(1.0)
+        a=cpu_us(tool.pid); time.sleep(2); b=cpu_us(tool.pid)
+        print(host, "cpu us in 2 s:", b-a, "pss", pss_kib(tool.pid), flush=True)
+        tool.stdin.close(); tool.wait()
+
 def profile():
     host = os.environ.get("PHOST", HOST)
     tool = subprocess.Popen(boxed(HTTP, "rate", host, 80, "/small", os.environ.get("PKEEP","close"), os.environ.get("PN","1"), 4), stdout=subprocess.PIPE, text=True, cwd=WORK/"ws")
@@ -245,7 +263,7 @@ def profile():
 def inside():
     enter_world()
     servers = [start_nginx("server", OTHER_CORE, SERVER), start_nginx("proxy", ONE_CORE, PROXY)]
-    parts = {"bulk": bulk, "rates": lambda: rates(servers[1]), "latencies": latencies, "tls": tls, "idle": idle, "stuck": stuck, "profile": profile, "one": one}
+    parts = {"bulk": bulk, "rates": lambda: rates(servers[1]), "latencies": latencies, "tls": tls, "idle": idle, "stuck": stuck, "profile": profile, "one": one, "tlsone": tlsone, "stuckone": stuckone}
     try:
         for name in sys.argv[4:] or parts:
             parts[name]()
