@@ -178,6 +178,7 @@ cross(struct call *call, int fd, struct passage **passage)
     }
     if (r == 0 || r == -EINPROGRESS) {
         doors_expect(call->boundary->doors, fd, &target, steal_ptr(passage));
+        doors_answer(call->boundary->doors, address_port(&target));
     }
     return r == 0 ? call_return(call, 0) : call_fail(call, -r);
 }
@@ -186,15 +187,13 @@ cross(struct call *call, int fd, struct passage **passage)
 static enum call_result
 cross_dialled(struct call *call)
 {
-    AUTO(closep) int fd = -1;
     struct passage **passage;
     int error = dialling_result(call->dialling, &passage);
 
     if (error != 0) {
         return call_fail(call, error);
     }
-    fd = call_take_fd(call, (int)call->args[0]);
-    return fd < 0 ? net_failed(call, fd, "connect") : cross(call, fd, passage);
+    return call_is_valid(call) ? cross(call, dialling_socket(call->dialling), passage) : CALL_SENT;
 }
 
 /* Whether the caller waits for as long as it takes. */
@@ -208,22 +207,24 @@ is_patient(int fd)
     return (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 && limit.tv_sec == 0 && limit.tv_usec == 0;
 }
 
+/* Takes the descriptor if it has to wait. */
 static enum call_result
-leave(struct call *call, int fd, enum way way, const char *name, const struct address *to)
+leave(struct call *call, int *fd, enum way way, const char *name, const struct address *to)
 {
     AUTO(passage_freep) struct passage *passage = passage_new(call, way, name, to);
 
     if (passage == NULL) {
         return call_starved(call, "", 0);
     }
-    if (way == WAY_PROXY || !is_patient(fd)) {
-        return cross(call, fd, &passage);
+    if (way == WAY_PROXY || !is_patient(*fd)) {
+        return cross(call, *fd, &passage);
     }
-    call->dialling = dialling_new(passage);
+    call->dialling = dialling_new(passage, *fd);
     if (call->dialling == NULL) {
         return call_starved(call, "", 0);
     }
     steal_ptr(&passage);
+    steal_fd(fd);
     return CALL_DIAL;
 }
 
@@ -287,12 +288,12 @@ connect_filtered(struct call *call, const struct address *asked)
         return connect_inside(call, fd, asked, &address);
     }
     if (doors_is_proxy(call->boundary->doors, &address)) {
-        return leave(call, fd, WAY_PROXY, "", &address);
+        return leave(call, &fd, WAY_PROXY, "", &address);
     }
     way = address_is_loopback(&address) ? WAY_HOST_LOOPBACK : WAY_TRANSPARENT;
     switch (net_decide(call, &address, "connect", name)) {
     case ABX_VERDICT_ALLOW:
-        return leave(call, fd, way, name, &address);
+        return leave(call, &fd, way, name, &address);
     case ABX_VERDICT_ASK:
         return CALL_HOLD;
     default:

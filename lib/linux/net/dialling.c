@@ -11,13 +11,14 @@
 struct dialling {
     atomic_uint parts;
     struct passage *passage; /* the gateway's until the end, then the call's */
+    int socket; /* the call's: what is to be connected then */
     pthread_mutex_t lock; /* of what follows */
     struct listeners *listeners; /* of the call; NULL: nobody waits */
     int error;
 };
 
 struct dialling *
-dialling_new(struct passage *passage)
+dialling_new(struct passage *passage, int socket)
 {
     struct dialling *dialling = calloc(1, sizeof *dialling);
 
@@ -26,6 +27,7 @@ dialling_new(struct passage *passage)
     }
     atomic_init(&dialling->parts, 1);
     dialling->passage = passage;
+    dialling->socket = socket;
     pthread_mutex_init(&dialling->lock, NULL);
     return dialling;
 }
@@ -79,12 +81,19 @@ dialling_result(struct dialling *dialling, struct passage ***ret_passage)
     return dialling->error;
 }
 
+int
+dialling_socket(const struct dialling *dialling)
+{
+    return dialling->socket;
+}
+
 void
 dialling_leave(struct dialling *dialling)
 {
     if (dialling == NULL) {
         return;
     }
+    close_fd(dialling->socket);
     pthread_mutex_lock(&dialling->lock);
     dialling->listeners = NULL;
     pthread_mutex_unlock(&dialling->lock);

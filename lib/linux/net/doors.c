@@ -163,19 +163,34 @@ arrive(void *data, uint32_t port, int fd)
 
 /* ---- listeners ---- */
 
-/* Under lock. */
-static bool
-stands(struct doors *doors, uint16_t port)
+/* Under lock; NULL: it does not stand. */
+static struct door *
+find(struct doors *doors, uint16_t port)
 {
     for (size_t i = 0; i < doors->open.count; i++) {
         struct door *door = vec_at(&doors->open, struct door, i);
 
         if (door->port == port) {
             door->used = ++doors->clock;
-            return true;
+            return door;
         }
     }
-    return false;
+    return NULL;
+}
+
+void
+doors_answer(struct doors *doors, uint16_t port)
+{
+    const struct door *door;
+    int fd;
+
+    pthread_mutex_lock(&doors->lock);
+    door = find(doors, port);
+    fd = door == NULL ? -1 : door->fd;
+    pthread_mutex_unlock(&doors->lock);
+    if (fd >= 0) {
+        listening_accept(doors->listening, fd);
+    }
 }
 
 /* Under lock. Where there are too many, takes out the one that was used longest ago; else -1. */
@@ -254,7 +269,7 @@ doors_open(
         return 0;
     }
     pthread_mutex_lock(&doors->lock);
-    does_stand = stands(doors, port);
+    does_stand = find(doors, port) != NULL;
     pthread_mutex_unlock(&doors->lock);
     if (does_stand) {
         return 0;

@@ -26,6 +26,9 @@ bool doors_are_at(const struct doors *doors, const struct address *target);
 /* A socket was, or is being, connected to that for the passage, which is taken.  Any thread. */
 void doors_expect(
         struct doors *doors, int socket, const struct address *target, struct passage *passage);
+/* One was connected to this port: takes in what has arrived there, which the loop does otherwise.
+ */
+void doors_answer(struct doors *doors, uint16_t port);
 /* Whether the explicit proxy is at this address. */
 bool doors_is_proxy(const struct doors *doors, const struct address *address);
 const char *doors_proxy(const struct doors *doors); /* its URL */

@@ -133,7 +133,7 @@ listening_remove(struct listening *listening, int fd)
     }
 }
 
-/* ---- arrivals: loop thread ---- */
+/* ---- arrivals: loop thread, but for what is asked for ---- */
 
 static void
 go_on(void *data)
@@ -167,6 +167,17 @@ accept_at(struct listening *listening, int fd, uint32_t *ret_key)
     }
     pthread_mutex_unlock(&listening->lock);
     return client;
+}
+
+void
+listening_accept(struct listening *listening, int fd)
+{
+    uint32_t key = 0;
+    int client = accept_at(listening, fd, &key);
+
+    if (client >= 0) {
+        listening->fn(listening->data, key, client);
+    }
 }
 
 static void
