@@ -38,17 +38,29 @@ parts_of_a_context(void)
     return parts < 2 * PARTS_MIN ? 2 * PARTS_MIN : parts;
 }
 
+static bool
+has_too_many(const struct egress_box *box)
+{
+    const size_t n = box->n_parts, of_all = box->egress->n_parts;
+    size_t most;
+
+    if (n < PARTS_MIN && of_all < 2 * PARTS_MIN) {
+        return false; /* in any case */
+    }
+    most = parts_of_a_context();
+    return n >= most / 2 || of_all >= most;
+}
+
 bool
 part_add(struct part *part, struct egress_box *box, void (*end)(struct part *part),
         const struct subject *subject, const struct destination *destination)
 {
-    size_t most = box->stopped ? 0 : parts_of_a_context();
     struct refusal refusal = { 0 };
 
     if (box->stopped) {
         return false;
     }
-    if (box->n_parts >= most / 2 || box->egress->n_parts >= most) {
+    if (has_too_many(box)) {
         if (subject != NULL) {
             refusal_set(&refusal, "boundary:connections", "the box has too many connections open",
                     "close some, or open fewer at a time");

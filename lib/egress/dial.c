@@ -22,7 +22,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,16 +174,32 @@ ask_proxy(struct dial *dial, int fd)
 /* ---- connecting ---- */
 static void begin_next(struct dial *dial);
 
+static bool
+end_of(int fd, int (*get)(int fd, struct sockaddr *name, socklen_t *length),
+        struct address *ret_end)
+{
+    *ret_end = (struct address){ .length = sizeof ret_end->storage };
+    return get(fd, (struct sockaddr *)&ret_end->storage, &ret_end->length) == 0;
+}
+
+static in_port_t
+port_at(const struct address *address)
+{
+    return address->storage.ss_family == AF_INET
+                   ? ((const struct sockaddr_in *)&address->storage)->sin_port
+                   : ((const struct sockaddr_in6 *)&address->storage)->sin6_port;
+}
+
 /* A connection to the caller itself, which loopback makes where nobody listens. */
 static bool
-is_own(int fd)
+is_own(const struct attempt *attempt)
 {
-    struct sockaddr_storage here = { 0 }, there = { 0 };
-    socklen_t length = sizeof here, other = sizeof there;
+    struct address here, there;
 
-    return getsockname(fd, (struct sockaddr *)&here, &length) == 0 &&
-           getpeername(fd, (struct sockaddr *)&there, &other) == 0 && length == other &&
-           memcmp(&here, &there, length) == 0;
+    return end_of(attempt->fd, getsockname, &here) &&
+           port_at(&here) == port_at(&attempt->address) &&
+           end_of(attempt->fd, getpeername, &there) && here.length == there.length &&
+           memcmp(&here.storage, &there.storage, here.length) == 0;
 }
 
 /* What this host cannot reach at all says less than what an address answered. */
@@ -219,7 +234,6 @@ succeeded(struct attempt *attempt)
         attempt->event = NULL;
     }
     fd = steal_fd(&attempt->fd);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     if (dial->proxy != NULL && dial->use == DIAL_TUNNEL) {
         drop_others(dial);
@@ -265,7 +279,7 @@ attempt_ready(evutil_socket_t fd, short events, void *data)
     if (getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) {
         error = errno;
     }
-    if (error == 0 && is_own(attempt->fd)) {
+    if (error == 0 && is_own(attempt)) {
         error = ECONNREFUSED;
     }
     if (error != 0) {
@@ -300,7 +314,7 @@ begin(struct attempt *attempt, bool *ret_done)
     }
     if (error != EALREADY) {
         *ret_done = error == 0;
-        return error == 0 && is_own(attempt->fd) ? ECONNREFUSED : error;
+        return error == 0 && is_own(attempt) ? ECONNREFUSED : error;
     }
     attempt->event = event_new(
             egress_base(attempt->dial->box), attempt->fd, EV_WRITE, attempt_ready, attempt);
