@@ -69,7 +69,7 @@ add_ports(struct str *out, const struct layer *layer, const struct rule *example
 static void
 add_place(struct str *out, const struct layer *layer, const struct rule *example)
 {
-    if (example->opens_private && strncmp(example->pattern, "127.", 4) == 0) {
+    if (rule_opens_loopback(example)) {
         str_add(out, "localhost");
     } else if (strchr(example->pattern, ':') != NULL) {
         str_printf(out, "[%s]", example->pattern);

@@ -51,7 +51,10 @@ describe_name(const struct rule *rule)
     if (rule->kind == ABX_REQUEST_PATH) {
         return text_escape(rule->pattern, strlen(rule->pattern), false);
     }
-    str_printf(&out, is_block ? "[%s]" : "%s", rule->pattern == NULL ? "port" : rule->pattern);
+    str_printf(&out, is_block ? "[%s]" : "%s",
+            rule->pattern == NULL       ? "port"
+            : rule_opens_loopback(rule) ? "localhost"
+                                        : rule->pattern);
     if (rule->port_last != 0) {
         str_printf(&out, ":%u", rule->port_first);
     }
@@ -80,6 +83,15 @@ rules_of(const struct layer *layer, uint32_t kind, uint32_t access, abx_verdict 
             names_take(&names, describe_name(rule));
         }
     }
+    return names;
+}
+
+static struct names
+hosts_of(const struct layer *layer, abx_verdict verdict)
+{
+    struct names names = { .names = VEC(char *) };
+
+    names.failed = !describe_hosts(layer, verdict, &names.names);
     return names;
 }
 
@@ -300,12 +312,10 @@ network_lines(struct page *page, const struct layer *layer)
         break;
     }
     str_add(&page->out, "only by name to the hosts listed here\n");
-    names_line(page, "Hosts that may be reached",
-            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ALLOW), SHOWN_MAX);
-    names_line(page, "Hosts reached only after a person agreed",
-            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_ASK), SHOWN_MAX);
-    names_line(page, "Hosts that may not be reached",
-            rules_of(layer, ABX_REQUEST_CONNECT, 0, ABX_VERDICT_DENY), SHOWN_MAX);
+    names_line(page, "Hosts that may be reached", hosts_of(layer, ABX_VERDICT_ALLOW), SHOWN_MAX);
+    names_line(page, "Hosts reached only after a person agreed", hosts_of(layer, ABX_VERDICT_ASK),
+            SHOWN_MAX);
+    names_line(page, "Hosts that may not be reached", hosts_of(layer, ABX_VERDICT_DENY), SHOWN_MAX);
     request_lines(page, layer);
 }
 

@@ -19,6 +19,9 @@ char *describe_name(const struct rule *rule);
 /* Whether the rule stands in the list of that kind, access and verdict; what was made of other
  * rules does not. */
 bool describe_tells(const struct rule *rule, uint32_t kind, uint32_t access, abx_verdict verdict);
+/* Names (char *, the caller's) of hosts and ports for which the list of this verdict holds, whole
+ * connections only.  False: no memory; what is there is the caller's all the same. */
+bool describe_hosts(const struct layer *layer, abx_verdict verdict, struct vec *ret_names);
 char *describe_json(const abx_policy *policy, size_t *ret_length);
 
 #endif

@@ -3,6 +3,7 @@
 #include "policy/identity.h"
 #include "policy/emit.h"
 #include "policy/http.h"
+#include "policy/index.h"
 
 #include "base/mem.h"
 
@@ -38,18 +39,12 @@ port_text(struct str *out, const struct rule *rule)
 }
 
 static bool
-is_ipv4_loopback(const struct rule *rule)
-{
-    return rule->opens_private && strcmp(rule->pattern, "127.0.0.0/8") == 0;
-}
-
-static bool
 belongs(const struct rule *rule, const struct rule_list *list)
 {
     return !rule->implied && rule->origin != ORIGIN_PROTECT && rule->kind == list->kind &&
            rule->access == list->access && rule->verdict == list->verdict &&
            rule->opens_private == list->opens_private &&
-           (!rule->opens_private || is_ipv4_loopback(rule) == list->is_loopback);
+           (!rule->opens_private || rule_opens_loopback(rule) == list->is_loopback);
 }
 
 static void

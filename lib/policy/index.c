@@ -135,6 +135,13 @@ rule_opens(const struct rule *rule, uint32_t port)
     return rule->opens_private && rule_covers_port(rule, port);
 }
 
+bool
+rule_opens_loopback(const struct rule *rule)
+{
+    return rule->kind == ABX_REQUEST_CONNECT && rule->opens_private &&
+           strncmp(rule->pattern, "127.", 4) == 0;
+}
+
 /* What the policy lets through by chance, as by 0.0.0.0/0, does not open an address that is closed.
  */
 bool

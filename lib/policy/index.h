@@ -88,6 +88,8 @@ uint64_t http_rank(const struct rule *rule, uint32_t matched, const struct http_
         uint32_t path_matched);
 /* Whether a rule opens what it matches, which is closed otherwise, at this port. */
 bool rule_opens(const struct rule *rule, uint32_t port);
+/* Whether it is of host_loopback: it opens localhost only. */
+bool rule_opens_loopback(const struct rule *rule);
 /* Whether a rule has a say about a connection to this port of a host that it matches. */
 bool rule_can_speak(const struct rule *rule, uint32_t port, bool is_closed);
 

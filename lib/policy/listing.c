@@ -41,8 +41,7 @@ mark_all(const struct abx_policy *policy, struct port_set *named)
         for (size_t k = 0; k < layer->rules.count; k++) {
             const struct rule *rule = vec_at(&layer->rules, struct rule, k);
 
-            if (rule->kind == ABX_REQUEST_CONNECT && rule->opens_private &&
-                    strncmp(rule->pattern, "127.", 4) == 0) {
+            if (rule_opens_loopback(rule)) {
                 mark_ports(rule, named);
             }
         }

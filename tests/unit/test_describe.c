@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "unit/main.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char task[] =
@@ -156,6 +157,46 @@ START_TEST(an_unknown_format_is_refused)
 }
 END_TEST
 
+/* ---- hosts ---- */
+
+static const struct hosts_case {
+    const char *network, *line;
+} hosts_cases[] = {
+    { "\"host_loopback\":[8080]", "Hosts that may be reached: localhost:8080\n" },
+    { "\"host_loopback\":[8080,8081],\"allow\":[{\"host\":\"localhost:8080\",\"http\":[{"
+      "\"methods\":["
+      "\"GET\"],\"path\":\"/v1/**\"}]}]",
+            "Hosts that may be reached: localhost:8081\n- To localhost:8080 only these requests: "
+            "GET "
+            "/v1/**\n" },
+    { "\"host_loopback\":[\"6000-6010\"],\"deny\":[\"localhost:6003\"]",
+            "Hosts that may be reached: localhost:6000-6002, localhost:6004-6010\n- Hosts that may "
+            "not be reached: localhost:6003\n" },
+    { "\"host_loopback\":[8080],\"ask\":[\"127.0.0.1:8080\"]",
+            "listed here\n- Hosts reached only after a person agreed: 127.0.0.1:8080\n" },
+    { "\"host_loopback\":[8080],\"allow\":[\"localhost:8080\",\"localhost:8081\"]",
+            "Hosts that may be reached: localhost:8080\n" },
+    { "\"private\":[\"10.0.0.1:443\",\"10.1.0.0/16:443\"],\"deny\":[\"10.0.0.1\"]",
+            "Hosts that may be reached: 10.1.0.0/16:443\n- Hosts that may not be reached: "
+            "10.0.0.1\n" },
+    { "\"allow\":[\"a.com\"],\"deny\":[\"a.com:80\"]",
+            "Hosts that may be reached: a.com:443\n- Hosts that may not be reached: a.com:80\n" },
+    { "\"allow\":[\"a.com\",\"*.b.com\"]", "Hosts that may be reached: a.com, *.b.com\n" },
+};
+
+START_TEST(a_host_is_named_where_the_list_holds)
+{
+    const struct hosts_case *c = &hosts_cases[_i];
+    char json[512], *text;
+
+    snprintf(json, sizeof json, "{\"version\":1,\"network\":{\"mode\":\"filtered\",%s}}",
+            c->network);
+    text = describe(json, "text");
+    ck_assert_msg(strstr(text, c->line) != NULL, "%s: %s", c->network, text);
+    free(text);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -170,6 +211,8 @@ make_suite(void)
     tcase_add_loop_test(
             tcase, the_json_form_can_be_read, 0, sizeof short_cases / sizeof short_cases[0]);
     tcase_add_test(tcase, an_unknown_format_is_refused);
+    tcase_add_loop_test(tcase, a_host_is_named_where_the_list_holds, 0,
+            sizeof hosts_cases / sizeof hosts_cases[0]);
     suite_add_tcase(suite, tcase);
     return suite;
 }
