@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs every test, as root and as an ordinary user where it can, and counts.
 
-  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, attacks, clients, install, node, demo (default: all)
+  run-tests.py [STAGE...]     stages: plain, no-tls, asan, tsan, cases, attacks, clients, install, node, demo (default: all)
 
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
 `N passed, N failed, N skipped`.
@@ -61,11 +61,11 @@ def run(command, seconds, **more):
         return 1, (late.stdout or b"").decode(errors="replace") + f"\nno end after {seconds} s"
 
 
-def build(name, *options, compiler="gcc"):
+def build(name, *options, compiler="gcc", targets=()):
     folder = ROOT / f"build-{name}"
     environment = dict(os.environ, CC=compiler)
     command = ["meson", "setup", str(folder), *options] + (["--reconfigure"] if (folder / "build.ninja").exists() else [])
-    for step in (command, ["ninja", "-C", str(folder)]):
+    for step in (command, ["ninja", "-C", str(folder), *targets]):
         result, output = run(step, 1800, cwd=ROOT, env=environment)
         if result != 0:
             count(f"build {name}", 1, output)
@@ -97,10 +97,11 @@ def run_one(folder_of_build, test, who, prefix, extra):
     return f"{test['name']} ({who})", result, output
 
 
-def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads"), without=()):
+def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads"), without=(), only=None):
     """The meson tests of these suites, as everyone; two at a time except where they load the machine."""
     listed = json.loads(subprocess.run(["meson", "introspect", "--tests", str(folder)], capture_output=True, text=True, check=True).stdout)
-    wanted = [test for test in listed if {part.split(":")[-1] for part in test["suite"]} & set(suites) and test["name"] not in without]
+    wanted = [test for test in listed if {part.split(":")[-1] for part in test["suite"]} & set(suites) and test["name"] not in without
+              and (only is None or test["name"] in only)]
     for who, prefix in people():
         some = [t for t in wanted if not (who == "user" and prefix and {s.split(":")[-1] for s in t["suite"]} & {"static", "fuzz"})]
         together = [t for t in some if not {s.split(":")[-1] for s in t["suite"]} & set(alone)]
@@ -116,6 +117,23 @@ def plain():
     folder = build("plain", "-Dwerror=true")
     if folder:
         run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture", "threads", "bindings"])
+
+
+def no_tls():
+    """The library without GnuTLS: it builds, what leaves a box works, and a policy that wants requests read is refused."""
+    only = ["proxy", "tls_none", "upstream"]
+    folder = build("no-tls", "-Dtls=disabled", "-Doptimization=0", "-Dexamples=disabled", "-Dfuzz=disabled", "-Dwerror=true",
+                   targets=["cli/agentbox", *(f"tests/unit/test_{name}" for name in only)])
+    if not folder:
+        return
+    run_suites(folder, ["unit"], only=only)
+    policy = {"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": [
+        {"host": "a.test", "http": [{"methods": ["GET"], "path": "/**"}]}]}}
+    with tempfile.NamedTemporaryFile("w", suffix=".json", dir="/var/tmp") as file:
+        json.dump(policy, file)
+        file.flush()
+        result, output = run([str(folder / "cli/agentbox"), "run", "--policy", file.name, "--", "true"], 60, cwd="/var/tmp")
+    count("a policy that wants TLS is refused without it", 0 if result == 125 and "no TLS" in output else 1, output)
 
 
 def asan():
@@ -212,7 +230,7 @@ def readable_copy():
 
 
 def main():
-    stages = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "demo": demo}
+    stages = {"plain": plain, "no-tls": no_tls, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "demo": demo}
     chosen = sys.argv[1:] or list(stages)
     copy = readable_copy()
     if copy:
