@@ -40,6 +40,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return ABX_VERDICT_DENY;
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    return true;
+}
+
 static void
 withdraw(void *data, uint64_t ticket)
 {
@@ -65,7 +71,7 @@ ended(void *data)
 {
 }
 
-static const struct broker broker = { NULL, decide, withdraw, report, exited, ended };
+static const struct broker broker = { NULL, decide, holds, withdraw, report, exited, ended };
 
 /* ---- what is measured ---- */
 static struct box_setup setup;

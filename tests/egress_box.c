@@ -92,6 +92,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return verdict;
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    return true;
+}
+
 static void
 withdraw(void *data, uint64_t ticket)
 {
@@ -109,7 +115,9 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
     pthread_mutex_unlock(&lock);
 }
 
-static const struct broker broker = { .decide = decide, .withdraw = withdraw, .report = report };
+static const struct broker broker = {
+    .decide = decide, .holds = holds, .withdraw = withdraw, .report = report
+};
 
 void
 broker_says(const char *beginning, abx_verdict verdict)

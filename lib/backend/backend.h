@@ -37,7 +37,7 @@ struct act {
     bool quiet; /* only the verdict: no event, no question (no ticket) where it is ASK, no use taken
                  */
     bool looks; /* no use of a grant is taken: that is for the call which this one is before */
-    bool *counted; /* set to true where a use of a grant was taken, or would be; or NULL */
+    uint64_t *counted; /* set to the grant of which a use was taken, or would be; or NULL */
     struct refusal *refusal; /* written where it is denied, or would be by an answer; or NULL */
 };
 
@@ -54,6 +54,10 @@ struct broker {
      * answer comes through backend->answer with *ret_ticket.  Equal questions share a ticket. */
     abx_verdict (*decide)(
             void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket);
+    /* Whether what was allowed before, by the answer to a question (its ticket) or by a use of a
+     * grant (its number), still is: the host may have taken the grant back.  False: the denial has
+     * its event. */
+    bool (*holds)(void *data, const struct subject *subject, const struct act *act, uint64_t by);
     /* The caller of a held call is gone or was interrupted: one waiter less. */
     void (*withdraw)(void *data, uint64_t ticket);
     /* A refusal that the boundary makes without asking (a system call), or something allowed and

@@ -69,12 +69,30 @@ part_add(struct part *part, struct egress_box *box, void (*end)(struct part *par
         return false;
     }
     *part = (struct part){ .box = box, .next = box->parts, .end = end };
+    if (subject != NULL && !part_goes_to(part, subject, destination)) {
+        part->box = NULL;
+        return false;
+    }
     if (part->next != NULL) {
         part->next->previous = part;
     }
     box->parts = part;
     box->n_parts++;
     box->egress->n_parts++;
+    return true;
+}
+
+bool
+part_goes_to(
+        struct part *part, const struct subject *subject, const struct destination *destination)
+{
+    struct errand *errand = destination->name[0] == '\0' ? NULL : errand_new(subject, destination);
+
+    if (destination->name[0] != '\0' && errand == NULL) {
+        return false;
+    }
+    free(part->errand);
+    part->errand = errand;
     return true;
 }
 
@@ -96,6 +114,8 @@ part_remove(struct part *part)
     }
     box->n_parts--;
     box->egress->n_parts--;
+    free(part->errand);
+    part->errand = NULL;
     part->box = NULL;
 }
 
@@ -299,6 +319,74 @@ egress_set_secret(struct egress_box *box, const char *name, const void *secret, 
 
     egress_call(box->egress, set_secret, &new_secret);
     return new_secret.result;
+}
+
+/* ---- what it may do no more ---- */
+struct revocation {
+    struct egress_box *box;
+    const char *name;
+    uint32_t port;
+};
+
+/* Whether the part is a way to that host which nothing allows any more. */
+static bool
+is_revoked(const struct part *part, const struct revocation *revocation)
+{
+    const struct broker *broker = part->box->broker;
+    const struct errand *errand = part->errand;
+    struct act act = {
+        .request = ABX_REQUEST_CONNECT,
+        .port = revocation->port,
+        .target = revocation->name,
+        .verb = "connect",
+        .content = -1,
+        .quiet = true,
+    };
+    uint64_t unused = 0;
+
+    return errand != NULL && errand->destination.port == revocation->port &&
+           strcmp(errand->destination.name, revocation->name) == 0 &&
+           broker->decide(broker->data, &errand->subject, &act, &unused) != ABX_VERDICT_ALLOW;
+}
+
+/* Ending one may end others, so the list is looked through again. */
+static struct part *
+find_revoked(const struct revocation *revocation)
+{
+    for (struct part *part = revocation->box->parts; part != NULL; part = part->next) {
+        if (!part->is_looked_at) {
+            part->is_looked_at = true;
+            if (is_revoked(part, revocation)) {
+                return part;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void
+revoke(void *data)
+{
+    const struct revocation *revocation = data;
+    struct refusal refusal = { 0 };
+    struct part *part;
+
+    refusal_set(&refusal, "grant:revoked", "the host took the grant back", NULL);
+    for (part = revocation->box->parts; part != NULL; part = part->next) {
+        part->is_looked_at = false;
+    }
+    while ((part = find_revoked(revocation)) != NULL) {
+        tell_denial(part->box, &part->errand->subject, &part->errand->destination, NULL, &refusal);
+        part->end(part);
+    }
+}
+
+void
+egress_revoke(struct egress_box *box, const char *name, uint32_t port)
+{
+    struct revocation revocation = { .box = box, .name = name, .port = port };
+
+    egress_call(box->egress, revoke, &revocation);
 }
 
 /* ---- its end ---- */

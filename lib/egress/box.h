@@ -15,6 +15,8 @@
 struct part {
     struct egress_box *box;
     struct part *next, *previous;
+    struct errand *errand; /* who wants to go where; owned; NULL: nobody, or the proxy */
+    bool is_looked_at; /* egress_revoke's */
     void (*end)(struct part *part); /* the box closes: ends it, tells who waits, and frees it */
 };
 
@@ -45,6 +47,9 @@ struct egress_box {
  * its event (not with `subject` NULL). */
 bool part_add(struct part *part, struct egress_box *box, void (*end)(struct part *part),
         const struct subject *subject, const struct destination *destination);
+/* From now on it is about another destination.  False: no memory. */
+bool part_goes_to(
+        struct part *part, const struct subject *subject, const struct destination *destination);
 /* Harmless if it is not there. */
 void part_remove(struct part *part);
 

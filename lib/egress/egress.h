@@ -54,6 +54,10 @@ const char *const *egress_environment(struct egress_box *box);
  * never). ABX_ERR_INVALID: no such credential, or a secret that the kind cannot carry. */
 abx_status egress_set_secret(struct egress_box *box, const char *name, const void *secret,
         size_t length, int64_t expires_ms, struct fail *fail);
+/* A grant for this host was taken back: every way to it, open or being made, that nothing allows
+ * any more ends with a reset and an event before this returns.  The broker is asked, so no lock may
+ * be held.  Not on the egress thread. */
+void egress_revoke(struct egress_box *box, const char *name, uint32_t port);
 /* Ends every connection, tells every dial that waits ECANCELED, and frees it.  No call of the
  * broker or to the gateway's `dialled_fn` comes after it returned.  The backend is closed, and
  * nobody answers any more.  Not on the egress thread. */

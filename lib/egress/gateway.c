@@ -125,7 +125,7 @@ end_wanted(struct part *part)
 
     part_remove(part);
     dial_cancel(wanted->dial);
-    answer(wanted, ECANCELED, 0);
+    answer(wanted, wanted->box->stopped ? ECANCELED : EACCES, 0);
 }
 
 static void

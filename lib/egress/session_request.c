@@ -390,6 +390,18 @@ write_head(struct session *session)
     return result == REPLACE_DONE;
 }
 
+/* What a proxy's connection leads to changes with each request. */
+static bool
+goes_there(struct session *session)
+{
+    const struct exchange *exchange = session->exchange;
+    const struct destination destination = {
+        .way = session->errand->destination.way, .name = exchange->host, .port = exchange->port
+    };
+
+    return part_goes_to(&session->part, &session->errand->subject, &destination);
+}
+
 bool
 request_advance(struct session *session)
 {
@@ -399,6 +411,10 @@ request_advance(struct session *session)
     switch (exchange->stage) {
     case STAGE_CONNECT:
         if (pass_decision(session, ask_for_connection, &changed)) {
+            if (!goes_there(session)) {
+                session_abort(session);
+                return true;
+            }
             exchange->stage = STAGE_REQUEST;
             if (!policy_reads_http(session->part.box->policy, exchange->host, exchange->port)) {
                 exchange->is_asked = exchange->is_decided = true; /* that was all */

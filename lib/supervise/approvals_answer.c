@@ -60,6 +60,7 @@ add_grant(abx_box *box, const struct approval *approval, const struct consented 
         grant.expires_ms = yes->expires_ms;
         grant.expires_ns = grant_deadline(yes->expires_ms);
     }
+    grant.ticket = approval->ticket;
     grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
     grant.target = approval_copy(approval->target, &failed);
     grant.verb =

@@ -440,11 +440,16 @@ box_revoke(abx_box *box, uint64_t grant)
     pthread_mutex_lock(&box->lock);
     is_there = grants_take(&box->grants, grant, &taken);
     if (is_there) {
+        revoked_add(&box->revoked, taken.id);
+        revoked_add(&box->revoked, taken.ticket != 0 ? taken.ticket : taken.id);
         tell_grant(box, &taken, "revoke", "the host took a grant back", &untold);
     }
     pthread_mutex_unlock(&box->lock);
     if (!is_there) {
         return ABX_ERR_STATE;
+    }
+    if (box->egress != NULL && taken.request == ABX_REQUEST_CONNECT) {
+        egress_revoke(box->egress, taken.target, taken.port);
     }
     grant_done(&taken);
     return ABX_OK;

@@ -34,6 +34,7 @@ struct abx_box {
     struct vec processes; /* abx_process *, owned: not yet exited */
     struct vec labels; /* struct box_label: of the last commands that exited */
     struct vec grants; /* struct grant */
+    struct revoked revoked;
     struct vec approvals; /* struct approval * */
     uint64_t minute_ns; /* when the minute in which questions are counted began */
     uint64_t asked; /* in it */

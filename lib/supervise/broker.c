@@ -28,12 +28,13 @@ static bool
 is_granted(abx_box *box, const abx_request *request, uint64_t command, const struct act *act)
 {
     enum cover cover;
+    uint64_t grant;
 
     pthread_mutex_lock(&box->lock);
-    cover = grants_use(&box->grants, request, command, !act->quiet && !act->looks);
+    cover = grants_use(&box->grants, request, command, !act->quiet && !act->looks, &grant);
     pthread_mutex_unlock(&box->lock);
     if (cover == COVER_COUNTED && act->counted != NULL) {
-        *act->counted = true;
+        *act->counted = grant;
     }
     return cover != COVER_NONE;
 }
@@ -46,7 +47,8 @@ write_refusal(struct refusal *refusal, const struct grounds *grounds)
         *refusal = (struct refusal){ 0 };
         snprintf(refusal->rule, sizeof refusal->rule, "%s", grounds->rule);
         snprintf(refusal->reason, sizeof refusal->reason, "%s", grounds->reason);
-        snprintf(refusal->alternative, sizeof refusal->alternative, "%s", grounds->alternative);
+        snprintf(refusal->alternative, sizeof refusal->alternative, "%s",
+                grounds->alternative == NULL ? "" : grounds->alternative);
     }
 }
 
@@ -171,6 +173,27 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return deny(box, subject, act, &grounds);
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    static const struct grounds grounds = {
+        .layer = ABX_LAYER_APPROVAL,
+        .retry = ABX_RETRY_NONE,
+        .rule = "grant:revoked",
+        .reason = "the host took the grant back",
+    };
+    abx_box *box = data;
+    bool is_revoked;
+
+    pthread_mutex_lock(&box->lock);
+    is_revoked = revoked_has(&box->revoked, by);
+    pthread_mutex_unlock(&box->lock);
+    if (is_revoked) {
+        deny(box, subject, act, &grounds);
+    }
+    return !is_revoked;
+}
+
 static void
 withdraw(void *data, uint64_t ticket)
 {
@@ -220,6 +243,7 @@ broker_init(struct broker *broker, abx_box *box)
     *broker = (struct broker){
         .data = box,
         .decide = decide,
+        .holds = holds,
         .withdraw = withdraw,
         .report = report,
         .exited = exited,

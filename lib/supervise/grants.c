@@ -118,8 +118,30 @@ find(struct vec *grants, const abx_request *request, uint64_t command)
     return found;
 }
 
+void
+revoked_add(struct revoked *revoked, uint64_t id)
+{
+    uint64_t *place = &revoked->ids[revoked->next];
+
+    revoked->before = *place > revoked->before ? *place : revoked->before;
+    *place = id;
+    revoked->next = (revoked->next + 1) % REVOKED_KEPT;
+}
+
+bool
+revoked_has(const struct revoked *revoked, uint64_t id)
+{
+    for (size_t i = 0; i < REVOKED_KEPT; i++) {
+        if (revoked->ids[i] == id) {
+            return true;
+        }
+    }
+    return id <= revoked->before;
+}
+
 enum cover
-grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take)
+grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take,
+        uint64_t *ret_grant)
 {
     struct grant *grant;
 
@@ -128,6 +150,7 @@ grants_use(struct vec *grants, const abx_request *request, uint64_t command, boo
     if (grant == NULL || grant->uses == 0) {
         return grant == NULL ? COVER_NONE : COVER_FREE;
     }
+    *ret_grant = grant->id;
     if (take && --grant->uses == 0) {
         grant_done(grant);
         vec_remove(grants, (size_t)(grant - (struct grant *)grants->data));

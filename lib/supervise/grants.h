@@ -13,6 +13,7 @@
 
 struct grant {
     uint64_t id;
+    uint64_t ticket; /* of the question whose answer gave it; 0: the host did */
     uint32_t request, access, port;
     char *target; /* real path, host or URL; owned */
     char *verb; /* of a request its method; owned, or NULL: any */
@@ -31,10 +32,22 @@ bool grants_take(struct vec *grants, uint64_t id, struct grant *ret_grant);
 void grant_done(struct grant *grant);
 void grants_end_command(struct vec *grants, uint64_t command);
 void grants_done(struct vec *grants);
+/* What was taken back, for calls that are still under way.  Bounded: what has left the list counts
+ * as taken back, and so does all that was given before it. */
+#define REVOKED_KEPT 64u
+struct revoked {
+    uint64_t ids[REVOKED_KEPT]; /* grants, and the questions that they came from */
+    uint64_t before;
+    size_t next;
+};
+void revoked_add(struct revoked *revoked, uint64_t id);
+bool revoked_has(const struct revoked *revoked, uint64_t id);
+
 /* How a grant covers this, if one does. */
 enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };
-/* `take` uses one up where uses are counted. */
-enum cover grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take);
+/* `take` uses one up where uses are counted; then *ret_grant is the grant. */
+enum cover grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take,
+        uint64_t *ret_grant);
 void grants_json(const struct vec *grants, struct str *out);
 /* Unix time in ms as CLOCK_MONOTONIC in ns, so that setting the clock moves no deadline. */
 uint64_t grant_deadline(int64_t expires_ms);

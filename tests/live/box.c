@@ -57,6 +57,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return verdict;
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    return true;
+}
+
 static void
 withdraw(void *data, uint64_t ticket)
 {
@@ -110,7 +116,7 @@ box_start(struct box *box)
     *box = (struct box){ 0 };
     pthread_mutex_init(&box->lock, NULL);
     pthread_cond_init(&box->changed, NULL);
-    box->broker = (struct broker){ box, decide, withdraw, report, exited, ended };
+    box->broker = (struct broker){ box, decide, holds, withdraw, report, exited, ended };
     box->loop = loop_new();
     ck_assert_ptr_nonnull(box->loop);
     ck_assert_int_eq(pthread_create(&box->thread, NULL, run, box->loop), 0);

@@ -56,6 +56,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return verdict;
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    return true;
+}
+
 static void
 withdraw(void *data, uint64_t ticket)
 {
@@ -161,7 +167,7 @@ policy_box_open_out(struct policy_box *box, const char *json, const char *worksp
     *box = (struct policy_box){ .asks = gateway != NULL };
     pthread_mutex_init(&box->lock, NULL);
     pthread_cond_init(&box->changed, NULL);
-    box->broker = (struct broker){ box, decide, withdraw, report, exited, ended };
+    box->broker = (struct broker){ box, decide, holds, withdraw, report, exited, ended };
     if (policy == NULL) {
         return false;
     }

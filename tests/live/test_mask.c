@@ -351,6 +351,12 @@ fake_decide(void *data, const struct subject *subject, const struct act *act, ui
     return asked ? ABX_VERDICT_ASK : ABX_VERDICT_DENY;
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    return true;
+}
+
 static void
 fake_withdraw(void *data, uint64_t ticket)
 {
@@ -370,7 +376,7 @@ fake_report(void *data, uint32_t type, const struct subject *subject, const stru
 }
 
 static const struct broker broker = {
-    .decide = fake_decide, .withdraw = fake_withdraw, .report = fake_report
+    .decide = fake_decide, .holds = holds, .withdraw = fake_withdraw, .report = fake_report
 };
 
 /* The next event, "" if there is none and `wait` is not set. */

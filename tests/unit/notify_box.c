@@ -224,6 +224,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return verdict;
 }
 
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    return true;
+}
+
 static void
 withdraw(void *data, uint64_t ticket)
 {
@@ -317,7 +323,7 @@ notify_box_init(struct notify_box *box, const struct rule_row *rules, bool read_
     };
     pthread_mutex_init(&box->lock, NULL);
     box->broker = (struct broker){
-        .data = box, .decide = decide, .withdraw = withdraw, .report = report
+        .data = box, .decide = decide, .holds = holds, .withdraw = withdraw, .report = report
     };
     box->boundary.plan = &box->plan;
     box->boundary.broker = &box->broker;

@@ -232,7 +232,9 @@ DOCS = {
         'ABX_ERR_DENIED, and below a target with two stars it stays denied. Given and taken back, it is a NOTICE of '
         'layer APPROVAL with the rule "grant:N".',
     'abx_box_revoke':
-        'After it returns nothing new is done under that grant. ABX_ERR_STATE: there is none.',
+        'After it returns nothing new is done under that grant: calls that are under way fail, and connections to its '
+        'host and port that nothing else allows are reset, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: '
+        'there is none, or its uses are used up.',
     'abx_box_attempt':
         'With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried '
         'this. Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. '

@@ -227,6 +227,8 @@ static bool
 use_grant(struct call *call, const struct act *act, int object, int directory,
         abx_verdict *ret_verdict)
 {
+    const struct broker *broker = call->boundary->broker;
+    const struct subject subject = { .command = call->command, .pid = call->pid };
     struct stat stat;
 
     for (uint32_t i = 0; i < call->n_grants; i++) {
@@ -247,16 +249,19 @@ use_grant(struct call *call, const struct act *act, int object, int directory,
                     is_hidden ? "let the policy allow reading it, and ask about writing only"
                               : NULL);
             *ret_verdict = ABX_VERDICT_DENY;
+        } else if (!broker->holds(broker->data, &subject, act, grant->ticket)) {
+            *ret_verdict = ABX_VERDICT_DENY;
         }
         return true;
     }
     return false;
 }
 
-/* Keeps what is asked about, or (no ticket) was allowed for this once; without memory, or with too
- * many, false: then it is refused. */
+/* Keeps what is asked about, or was allowed for this once; without memory, or with too many, false:
+ * then it is refused. */
 static bool
-keep_grant(struct call *call, const struct act *act, int object, int directory, uint64_t ticket)
+keep_grant(struct call *call, const struct act *act, int object, int directory, uint64_t ticket,
+        bool granted)
 {
     int shown = object >= 0 ? object : directory;
     struct call_grant grant = {
@@ -265,7 +270,7 @@ keep_grant(struct call *call, const struct act *act, int object, int directory, 
         .port = act->port,
         .object = -1,
         .is_new = object < 0 && directory >= 0,
-        .granted = ticket == 0,
+        .granted = granted,
         .ticket = ticket,
     };
 
@@ -293,12 +298,12 @@ call_is_allowed(const struct call *call, const struct act *act)
     const struct broker *broker = call->boundary->broker;
     const struct subject subject = { .command = call->command, .pid = call->pid };
     struct act quiet = *act;
-    bool counted = false;
-    uint64_t unused = 0;
+    uint64_t counted = 0, unused = 0;
 
     quiet.quiet = true;
     quiet.counted = &counted;
-    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ALLOW && !counted;
+    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ALLOW &&
+           counted == 0;
 }
 
 abx_verdict
@@ -308,8 +313,7 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
     const struct subject subject = { .command = call->command, .pid = call->pid };
     const bool is_read = act->request == ABX_REQUEST_PATH && act->access == ABX_ACCESS_READ;
     struct act mine = *act;
-    bool counted = false;
-    uint64_t ticket = 0;
+    uint64_t counted = 0, ticket = 0;
     abx_verdict verdict;
 
     /* For nobody nothing is changed, and of nobody there is no event.  Who only reads is looked at
@@ -328,13 +332,13 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
     }
     mine.counted = &counted;
     verdict = broker->decide(broker->data, &subject, &mine, &ticket);
-    if (verdict == ABX_VERDICT_ASK && !keep_grant(call, act, object, directory, ticket)) {
+    if (verdict == ABX_VERDICT_ASK && !keep_grant(call, act, object, directory, ticket, false)) {
         broker->withdraw(broker->data, ticket);
         return ABX_VERDICT_DENY;
     }
-    if (verdict == ABX_VERDICT_ALLOW && counted) {
+    if (verdict == ABX_VERDICT_ALLOW && counted != 0) {
         /* When the handler runs again, on a worker, that is the same use. */
-        (void)keep_grant(call, act, object, directory, 0);
+        (void)keep_grant(call, act, object, directory, counted, true);
     }
     return verdict;
 }

@@ -39,7 +39,7 @@ struct call_grant {
     char *target;
     int object; /* O_PATH of what was shown, so that its inode number is not given away; or -1 */
     bool is_new; /* nothing stood there yet: object is the directory that the name is for */
-    uint64_t ticket;
+    uint64_t ticket; /* or, of what was allowed at once, the grant that a use was taken of */
     bool granted;
 };
 

@@ -15,7 +15,8 @@
 static uint64_t
 ticket_of(const struct call *call)
 {
-    return call->wait != WAIT_ANSWER || call->n_grants == 0
+    return call->wait != WAIT_ANSWER || call->n_grants == 0 ||
+                           call->grants[call->n_grants - 1].granted
                    ? 0
                    : call->grants[call->n_grants - 1].ticket;
 }
