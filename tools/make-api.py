@@ -6,10 +6,10 @@ With --check nothing is written: it fails where a file in the tree is not what w
 import pathlib
 import sys
 
-from api import describe, emit_node, emit_python
+from api import describe, emit_node, emit_python, emit_rust
 
 # Each emitter gives its files for the folder.
-EMITTERS = {"bindings/python/agentbox": emit_python, "bindings/node/lib": emit_node}
+EMITTERS = {"bindings/python/agentbox": emit_python, "bindings/node/lib": emit_node, "bindings/rust": emit_rust}
 
 
 def generated(root):

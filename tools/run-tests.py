@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs every test, as root and as an ordinary user where it can, and counts.
 
-  run-tests.py [STAGE...]     stages: plain, no-tls, asan, tsan, cases, attacks, clients, install, node, demo (default: all)
+  run-tests.py [STAGE...]     stages: plain, no-tls, asan, tsan, cases, attacks, clients, install, node, rust, demo (default: all)
 
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
 `N passed, N failed, N skipped`.
@@ -210,6 +210,21 @@ def node():
     shutil.rmtree(made, ignore_errors=True)
 
 
+def rust():
+    """Built once; the programs then run as everyone."""
+    made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-rust-made.", dir="/var/tmp"))
+    made.chmod(0o755)
+    result, output = run([sys.executable, str(ROOT / "tests/install/rust.py"), str(ROOT / "build-plain"), str(made)], 600)
+    count("install and use from Rust", result, output)
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "build-plain/lib"))
+    programs = [path for path in (made / "target/debug/deps").glob("boxes-*") if os.access(path, os.X_OK)]
+    calls = ["env", "python3", str(ROOT / "tests/bindings/check.py"), str(made / "target/debug/examples/calls")]
+    for who, prefix in people():
+        for command in [[str(path)] for path in programs] + [calls]:
+            count(f"{pathlib.Path(command[-1]).name.split('-')[0]} in rust ({who})", *run(prefix + command, 300, env=environment))
+    shutil.rmtree(made, ignore_errors=True)
+
+
 def demo():
     for who, prefix in people():
         folder = scratch(prefix)
@@ -230,7 +245,7 @@ def readable_copy():
 
 
 def main():
-    stages = {"plain": plain, "no-tls": no_tls, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "demo": demo}
+    stages = {"plain": plain, "no-tls": no_tls, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "rust": rust, "demo": demo}
     chosen = sys.argv[1:] or list(stages)
     copy = readable_copy()
     if copy:

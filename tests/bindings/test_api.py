@@ -10,10 +10,10 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 GOLDEN = ROOT / "tests/bindings/golden"
 sys.path.insert(0, str(ROOT / "tools"))
-from api import describe, emit_node, emit_python  # noqa: E402
+from api import describe, emit_node, emit_python, emit_rust  # noqa: E402
 from api.header import HeaderError  # noqa: E402
 
-EMITTERS = {"python": emit_python, "node": emit_node}
+EMITTERS = {"python": emit_python, "node": emit_node, "rust": emit_rust}
 STATUSES = 'STATUS(OK, 0, "0.1", "it worked", "")\nSTATUS(ERR_INVALID, -1001, "0.1", "an argument is wrong",\n        "correct the call")\n' \
            'STATUS(ERR_STATE, -1003, "0.2", "the wrong time", "")\n'
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+use crate::agent_box::AgentBox;
+use crate::constants::{Backend, EventType, Status};
+use crate::error::{Error, Result};
+use crate::event::{Answer, Event};
+use crate::policy::{Identity, Policy};
+use crate::process::{Command, Outcome};
+use crate::raw::{self, handle};
+use agentbox_sys as sys;
+use std::collections::HashMap;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+handle! {
+    /// The C object; boxes and processes share it.
+    Raw, abx_context, abx_context_unref, [Send, Sync]
+}
+
+pub(crate) struct Shared {
+    pub(crate) raw: Raw,
+    /// Who awaits the end of a command, by its box and number.
+    waiting: Mutex<HashMap<(u64, u64), Vec<Waker>>>,
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<(u64, u64), Vec<Waker>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn await_end(&self, key: (u64, u64), waker: &Waker) {
+        let mut waiting = self.waiting();
+        let wakers = waiting.entry(key).or_default();
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
+    /// The command ended: everyone who awaits that may look.
+    pub(crate) fn wake(&self, key: (u64, u64)) {
+        let woken = self.waiting().remove(&key);
+        woken.into_iter().flatten().for_each(Waker::wake);
+    }
+}
+
+/// How a context is made.
+#[derive(Clone, Debug, Default)]
+pub struct ContextOptions {
+    pub backend: Backend,
+    /// How many events wait at most before denials are dropped; 0 is the default.
+    pub events: u32,
+    /// The program in the box, where memfd may not be executed.
+    pub init_path: Option<String>,
+}
+
+/// An instance of the library, with its queue of events. Clones are the same context.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Context {
+    pub fn new() -> Result<Context> {
+        Context::with(&ContextOptions::default())
+    }
+
+    pub fn with(options: &ContextOptions) -> Result<Context> {
+        let init_path = raw::c_option(options.init_path.as_ref())?;
+        // SAFETY: all zero is the default of each field.
+        let mut given: sys::abx_context_options = unsafe { std::mem::zeroed() };
+        given.size = raw::size_of::<sys::abx_context_options>();
+        given.backend = options.backend.0;
+        given.events = options.events;
+        given.init_path = raw::pointer(&init_path);
+        // SAFETY: a live struct.
+        let made = raw::made(|made, error| unsafe { sys::abx_context_new(&given, made, error) })?;
+        Ok(Context { shared: Arc::new(Shared { raw: Raw(made), waiting: Mutex::default() }) })
+    }
+
+    /// Builds a boundary, in which commands then start.
+    pub fn open_box(&self, policy: &Policy, identity: Option<&Identity>) -> Result<AgentBox> {
+        let identity = identity.map_or(std::ptr::null_mut(), |identity| identity.0);
+        // SAFETY: live handles.
+        let made = raw::made(|made, error| unsafe { sys::abx_box_open(self.shared.raw.0, policy.0, identity, made, error) })?;
+        Ok(AgentBox::new(made, self.clone()))
+    }
+
+    /// Opens a box, runs one command in it, and closes it.
+    pub fn run(&self, policy: &Policy, command: &Command) -> Result<Outcome> {
+        self.open_box(policy, None)?.run(command)
+    }
+
+    /// The oldest event. An `exited` one wakes who awaits it, so some thread or task must take events while there are such.
+    pub fn next_event(&self) -> Result<Option<Event>> {
+        let mut event = std::ptr::null_mut();
+        // SAFETY: a live handle.
+        if raw::check(unsafe { sys::abx_context_next_event(self.shared.raw.0, &mut event) })? != Status::OK.0 {
+            return Ok(None);
+        }
+        let event = Event(event);
+        if event.event_type() == EventType::EXITED {
+            self.shared.wake((event.box_id() as u64, event.process_id() as u64));
+        }
+        Ok(Some(event))
+    }
+
+    /// A new descriptor that is readable while events are queued, ready for `poll` or an `AsyncFd`. Do not read from it.
+    pub fn wait_handle(&self) -> Result<OwnedFd> {
+        // SAFETY: a live handle; the descriptor is ours.
+        let descriptor = unsafe { sys::abx_context_take_wait_handle(self.shared.raw.0) };
+        if descriptor < 0 {
+            return Err(Error::new(sys::ABX_ERR_IO, "no descriptor is left"));
+        }
+        Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+    }
+
+    /// False: this yes counts, and another approver must say it too.
+    pub fn answer(&self, ticket: u64, answer: &Answer) -> Result<bool> {
+        answer.with(|answer| {
+            // SAFETY: a live handle and struct.
+            let status = raw::done(|error| unsafe { sys::abx_context_answer(self.shared.raw.0, ticket, answer, error) })?;
+            Ok(status == Status::OK.0)
+        })
+    }
+
+    /// Gives the secret that a request waits for. The caller wipes its own copy.
+    pub fn supply(&self, ticket: u64, secret: &[u8], expires_ms: i64) -> Result<()> {
+        // SAFETY: a live handle, as many bytes as are said.
+        raw::done(|error| unsafe { sys::abx_context_supply(self.shared.raw.0, ticket, secret.as_ptr().cast(), secret.len(), expires_ms, error) })?;
+        Ok(())
+    }
+}
