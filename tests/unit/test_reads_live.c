@@ -186,6 +186,44 @@ START_TEST(what_is_hidden_is_not_opened_by_the_supervisor_either)
 }
 END_TEST
 
+static int
+get_at(int directory, const char *text)
+{
+    char content[8] = "";
+    int fd = openat(directory, "f", O_RDONLY);
+    ssize_t n = fd < 0 ? -1 : read(fd, content, sizeof content - 1);
+
+    close(fd);
+    return n >= 0 && strcmp(content, text) == 0 ? 0 : -1;
+}
+
+static int
+read_below_directories(struct notify_box *b)
+{
+    const int number = 20;
+    int a, c;
+
+    EXPECT(mkdir("free/a", 0755) == 0 && put("free/a/f", "a") == 0);
+    EXPECT(mkdir("free/c", 0755) == 0 && put("free/c/f", "c") == 0);
+    a = open("free/a", O_RDONLY | O_DIRECTORY);
+    c = open("free/c", O_PATH);
+    for (int i = 0; i < 4; i++) {
+        EXPECT(dup2(a, number) == number && get_at(number, "a") == 0);
+        EXPECT(fchdir(number) == 0 && get_at(AT_FDCWD, "a") == 0);
+        EXPECT(dup2(c, number) == number && get_at(number, "c") == 0);
+        EXPECT(fchdir(number) == 0 && get_at(AT_FDCWD, "c") == 0);
+        close(number);
+        EXPECT(FAILS(openat(number, "f", O_RDONLY), EBADF));
+    }
+    return 0;
+}
+
+START_TEST(a_relative_path_begins_where_its_directory_is_by_now)
+{
+    ck_assert_int_eq(notify_box_run(&box, read_below_directories), 0);
+}
+END_TEST
+
 static void *
 flip_read_path(void *data)
 {
@@ -362,6 +400,7 @@ make_suite(void)
     tcase_add_test(tcase, reads_are_decided_by_name_however_it_is_spelled);
     tcase_add_test(tcase, what_may_be_no_link_is_decided_by_name_too);
     tcase_add_test(tcase, what_is_hidden_is_not_opened_by_the_supervisor_either);
+    tcase_add_test(tcase, a_relative_path_begins_where_its_directory_is_by_now);
     tcase_add_test(tcase, a_path_that_changes_in_memory_never_reads_what_is_hidden);
     tcase_add_test(tcase, a_pipe_opened_for_reading_waits_for_its_writer);
     tcase_add_test(tcase, what_is_hidden_stays_so_when_its_name_is_gone);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define PAGE 4096u /* the least page size: a read never crosses into a page it does not need */
+#define SHORT_TEXT 256u /* nearly all of them: the first read copies no more */
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
 
 bool
@@ -70,6 +71,7 @@ call_read_text(const struct call *call, uint64_t address, char *buffer, size_t r
         long r;
 
         size = size < room - length ? size : room - length;
+        size = length == 0 && size > SHORT_TEXT ? SHORT_TEXT : size;
         r = read_some(call, address + length, buffer + length, size);
         if (r < 0) {
             return r;

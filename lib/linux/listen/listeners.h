@@ -15,6 +15,15 @@
 
 #define ANSWERS_KEPT 64u
 #define OWN_LINKS 64
+#define CALLER_LINKS 16u
+
+/* A link of /proc that tells where a relative path of a caller begins, whatever that is at the
+ * time.  One of a process that is gone tells nothing, also if its number is used again. */
+struct caller_link {
+    int32_t pid; /* who asked for it; 0: nobody yet */
+    int number; /* of the directory's descriptor, or AT_FDCWD */
+    int link; /* O_PATH; -1: it was asked for once only */
+};
 
 /* A git directory that a command made; git_report.c. */
 struct made_git {
@@ -30,6 +39,7 @@ struct listeners {
     struct seen_mount mounts[MOUNTS_SEEN]; /* loop thread */
     int own_fds; /* constant: /proc/self/fd, by which what a descriptor is of is opened or named */
     int own_links[OWN_LINKS]; /* loop thread: what is there for small numbers, or -1 */
+    struct caller_link caller_links[CALLER_LINKS]; /* loop thread; spelling.c's */
     int wake; /* eventfd: a call is held, or a paused listener may be read again */
     atomic_uint n_paused;
     struct loop_source *source;

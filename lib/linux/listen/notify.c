@@ -336,6 +336,9 @@ listeners_new(struct boundary *boundary)
     for (size_t i = 0; i < OWN_LINKS; i++) {
         listeners->own_links[i] = -1;
     }
+    for (size_t i = 0; i < CALLER_LINKS; i++) {
+        listeners->caller_links[i].link = -1;
+    }
     pthread_mutex_init(&listeners->lock, NULL);
     pthread_rwlock_init(&listeners->order, NULL);
     if (!listeners_fill(listeners, boundary->loop)) {
@@ -429,6 +432,9 @@ notify_close(struct boundary *boundary)
     close_fd(listeners->own_fds);
     for (size_t i = 0; i < OWN_LINKS; i++) {
         close_fd(listeners->own_links[i]);
+    }
+    for (size_t i = 0; i < CALLER_LINKS; i++) {
+        close_fd(listeners->caller_links[i].link);
     }
     slow_devices_done(&listeners->slow);
     git_forget(listeners);

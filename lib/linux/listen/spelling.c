@@ -4,6 +4,7 @@
 #include "linux/listen/spelling.h"
 
 #include "base/mem.h"
+#include "linux/listen/listeners.h"
 #include "linux/process.h"
 
 #include <errno.h>
@@ -15,20 +16,72 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LINK_ROOM 64u
+
+/* Where the kernel says what the directory is that relative paths start from. */
+static void
+name_link(const struct call *call, int dirfd, char path[LINK_ROOM])
+{
+    if (dirfd == AT_FDCWD) {
+        snprintf(path, LINK_ROOM, "/proc/%d/cwd", (int)call->pid);
+    } else {
+        snprintf(path, LINK_ROOM, "/proc/%d/fd/%d", (int)call->pid, dirfd);
+    }
+}
+
+/* The kept one, which is there if this caller has asked for it before. */
+static struct caller_link *
+kept_link(const struct call *call, int dirfd)
+{
+    const unsigned int slot = ((unsigned int)call->pid * 31u + (unsigned int)dirfd) % CALLER_LINKS;
+    struct caller_link *kept = &call->boundary->listeners->caller_links[slot];
+    char path[LINK_ROOM];
+
+    if (kept->pid != call->pid || kept->number != dirfd) {
+        close_fd(kept->link);
+        *kept = (struct caller_link){ .pid = call->pid, .number = dirfd, .link = -1 };
+    } else if (kept->link < 0) {
+        name_link(call, dirfd, path);
+        kept->link = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    }
+    return kept;
+}
+
+static ssize_t
+read_link(const struct call *call, int dirfd, char *buffer, size_t room)
+{
+    struct caller_link *kept = call->on_worker ? NULL : kept_link(call, dirfd);
+    char path[LINK_ROOM];
+
+    if (kept != NULL && kept->link >= 0) {
+        ssize_t n = readlinkat(kept->link, "", buffer, room);
+
+        if (n >= 0) {
+            return n;
+        }
+        close_fd(steal_fd(&kept->link)); /* of a process that is gone: its number is another's */
+    }
+    name_link(call, dirfd, path);
+    return readlink(path, buffer, room);
+}
+
+static bool
+is_gone(const struct call *call, int dirfd)
+{
+    char path[LINK_ROOM];
+    struct stat stat_buffer;
+
+    name_link(call, dirfd, path);
+    return stat(path, &stat_buffer) != 0 || stat_buffer.st_nlink == 0;
+}
+
 /* The directory that relative paths start from. */
 static int
 base_of(const struct call *call, int dirfd, char *buffer, size_t room)
 {
     static const char mark[] = " (deleted)";
-    char link[64];
-    ssize_t n;
+    ssize_t n = read_link(call, dirfd, buffer, room);
 
-    if (dirfd == AT_FDCWD) {
-        snprintf(link, sizeof link, "/proc/%d/cwd", (int)call->pid);
-    } else {
-        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)call->pid, dirfd);
-    }
-    n = readlink(link, buffer, room);
     if (n < 0) {
         return errno == ENOENT ? -EBADF : -errno;
     }
@@ -39,12 +92,9 @@ base_of(const struct call *call, int dirfd, char *buffer, size_t room)
     if (buffer[0] != '/') {
         return -ENOTDIR;
     }
-    if ((size_t)n > sizeof mark && strcmp(buffer + n - (sizeof mark - 1), mark) == 0) {
-        struct stat stat_buffer;
-
-        if (stat(link, &stat_buffer) != 0 || stat_buffer.st_nlink == 0) {
-            return -ENOENT;
-        }
+    if ((size_t)n > sizeof mark && strcmp(buffer + n - (sizeof mark - 1), mark) == 0 &&
+            is_gone(call, dirfd)) {
+        return -ENOENT;
     }
     return 0;
 }
