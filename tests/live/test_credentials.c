@@ -255,10 +255,11 @@ set_up(void)
             "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/"
             "bin\",\"no_proxy\":\"*\",\"URL\":\"http://hr.test:%u\","
             "\"OTHER\":\"http://other.test:%u\"}},\"network\":{\"mode\":\"filtered\",\"allow\":["
-            "\"hr.test:%u\",\"other.test:%u\"]},\"credentials\":[{\"name\":\"hr\",\"env\":\"TOK\","
+            "\"hr.test:%u\",\"other.test:%u\",\"8.8.8.0/"
+            "24:%u\"]},\"credentials\":[{\"name\":\"hr\",\"env\":\"TOK\","
             "\"hosts\":[\"hr.test:%u\"],\"as\":[\"bearer\",\"basic\",\"query\"],\"query\":\"k\","
             "\"clear_text\":true}]}",
-            port, port, port, port, port);
+            port, port, port, port, port, port);
     abxtest_open(&test, json);
 }
 
@@ -353,11 +354,17 @@ START_TEST(a_request_is_held_until_the_secret_is_supplied)
 }
 END_TEST
 
+/* "%67%68..." of what stands for the secret. */
+#define SPELLED "$(printf %s \"$TOK\" | od -An -v -tx1 | tr -d '\\n' | tr ' ' %)"
+
 static const struct misuse {
     const char *script, *target, *rule;
 } misuses[] = {
     { "curl -sS -H \"Authorization: Bearer $TOK\" $OTHER/", "hr", "/credentials/0" },
     { "curl -sS -H \"X-Debug: $TOK\" $URL/", "hr", "/credentials/0" },
+    { "curl -sS \"$OTHER/?k=" SPELLED "\"", "hr", "/credentials/0" },
+    { "curl -sS -H \"X: $(echo " SPELLED " | sed 's/%/\\\\u00/g')\" $OTHER/", "hr",
+            "/credentials/0" },
     { "curl -sS -H \"X: $(sed s/token=// /etc/shadow)\" $URL/", "/etc/shadow", "decoy" },
     { "curl -sS -u \"x:$(sed s/token=// /etc/shadow)\" $URL/", "/etc/shadow", "decoy" },
     { "curl -sS -H \"X: $(sed s/token=// /etc/shadow)\" $OTHER/", "/etc/shadow", "decoy" },
@@ -380,6 +387,19 @@ START_TEST(what_is_used_elsewhere_is_denied_and_told)
 }
 END_TEST
 
+START_TEST(the_address_of_a_host_with_a_credential_is_denied_where_it_is_spelled)
+{
+    abx_event *event;
+
+    abxtest_run(&test, "curl -sS http://8.8.8.8:${URL##*:}/", &result);
+    ck_assert_int_ne(result.exit.code, 0);
+    event = abxtest_expect_denial(&test, "8.8.8.8");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "network:by-name");
+    ck_assert_ptr_nonnull(strstr(abx_event_get_string(event, ABX_FIELD_ALTERNATIVE), "'hr.test'"));
+    ck_assert_msg(seen[0] == '\0', "%s", seen);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -391,6 +411,7 @@ make_suite(void)
     tcase_add_test(tcase, the_server_gets_the_secret_and_the_box_has_it_at_no_moment);
     tcase_add_test(tcase, a_request_is_held_until_the_secret_is_supplied);
     tcase_add_loop_test(tcase, what_is_used_elsewhere_is_denied_and_told, 0, N_ELEMENTS(misuses));
+    tcase_add_test(tcase, the_address_of_a_host_with_a_credential_is_denied_where_it_is_spelled);
     suite_add_tcase(suite, tcase);
     return suite;
 }
