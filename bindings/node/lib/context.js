@@ -14,8 +14,9 @@ export class Context extends Handle {
   #readers = new Set();
   #users = 0;
 
-  constructor({ onApproval, onCredential, onEvent, events = 0, initPath, simulated = false } = {}) {
-    super(made(lib.abx_context_new, struct('abx_context_options', { events, init_path: text(initPath), backend: simulated ? Backend.SIMULATED : Backend.NATIVE })), 'abx_context_unref');
+  constructor({ onApproval, onCredential, onEvent, events = 0, initPath, simulated = false, auditPath, auditBytes = 0, auditSync = 0 } = {}) {
+    super(made(lib.abx_context_new, struct('abx_context_options', { events, init_path: text(initPath), backend: simulated ? Backend.SIMULATED : Backend.NATIVE,
+      audit_path: text(auditPath), audit_bytes: auditBytes, audit_sync: auditSync })), 'abx_context_unref');
     this.#handlers = { onApproval, onCredential, onEvent };
     this.#socket = new Socket({ fd: Number(lib.abx_context_take_wait_handle(this.c)), readable: true, writable: false });
     this.#socket.on('data', () => this.takeEvents());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Duplex } from 'node:stream';
-import type { Access, EventType, ExitReason, Layer, Limit, Relation, RequestKind, Retry, Scope, Verdict, Weaken } from './constants.js';
+import type { Access, Audit, AuditSync, EventType, ExitReason, Layer, Limit, Relation, RequestKind, Retry, Scope, Verdict, Weaken } from './constants.js';
 
 export * from './constants.js';
 export * from './errors.js';
@@ -190,6 +190,11 @@ export interface ContextOptions {
   initPath?: string;
   /** Enforces nothing and runs nothing, for tests of a harness; see `Box.attempt`. */
   simulated?: boolean;
+  /** The audit log; what cannot be recorded is not done. */
+  auditPath?: string;
+  /** It goes on in a new file after that many; 0 is 64 MiB. */
+  auditBytes?: number;
+  auditSync?: AuditSync;
 }
 
 /** An instance of the library in this event loop. */
@@ -253,4 +258,6 @@ export declare class Process extends Handle {
 
 /** What this host can enforce, of a policy or of everything. */
 export declare function preflight(policy?: Policy): Record<string, string>[];
+/** Reads an audit log, its files oldest first: a row for each. */
+export declare function verifyAudit(paths: string[]): { outcome: Audit; rows: Record<string, string>[] };
 export declare function libraryVersion(): string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Access, RequestKind } from './constants.js';
-import { buffer, check, failure, Handle, lib, made, struct, text } from './raw.js';
+import { buffer, check, failure, Handle, lib, made, strings, struct, text } from './raw.js';
 
 const DEFAULT_RULE = 0xffffffff;
 const bytesOf = (document) => Buffer.from(typeof document === 'string' || document instanceof Uint8Array ? document : JSON.stringify(document));
@@ -137,6 +137,14 @@ function rowsOf(report) {
   } finally {
     lib.abx_report_unref(report);
   }
+}
+
+/** Reads an audit log, its files oldest first. */
+export function verifyAudit(paths) {
+  const report = [null];
+  const error = [null];
+  const outcome = check(lib.abx_audit_verify(strings(paths, 'a path'), paths.length, report, error), error[0]);
+  return { outcome, rows: rowsOf(report[0]) };
 }
 
 /** What this host can enforce, of a policy or of everything. */

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer } from 'node:http';
 import test from 'node:test';
 import * as tls from 'node:tls';
-import { answer, Context, errors, EventType, ExitReason, Identity, Policy, request, Status, Verdict } from './support.js';
+import { answer, Audit, Context, errors, EventType, ExitReason, Identity, Policy, request, Status, Verdict, verifyAudit } from './support.js';
 import { lib, offsetOf, sizeOf } from '../lib/raw.js';
 
 const api = JSON.parse(readFileSync(new URL('../../api.json', import.meta.url)));
@@ -154,6 +154,17 @@ test('a simulated box has the same events', async () => {
   await box.close();
   context.close();
   assert.ok(seen.find((event) => event.type === EventType.APPROVAL).text.includes('/var/tmp/release'));
+});
+
+test('an audit log is whole', async () => {
+  const folder = mkdtempSync('/var/tmp/agentbox-node.');
+  const context = new Context({ auditPath: `${folder}/audit` });
+  const hidden = { version: 1, filesystem: { read: { deny: [folder] }, write: { deny: [folder] } } };
+  await context.run(Policy.fromProfile('read-only', { workspace: '/var/tmp', home: '/home/somebody' }, hidden), ['true']);
+  context.close();
+  const { outcome, rows } = verifyAudit([`${folder}/audit`]);
+  rmSync(folder, { recursive: true });
+  assert.deepEqual([outcome, rows[0].state], [Audit.WHOLE, 'whole']);
 });
 
 test('closing a box ends its commands', async () => {

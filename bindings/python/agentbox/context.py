@@ -9,7 +9,7 @@ from . import _raw
 from ._raw import ffi, lib
 from .attend import Attended, Work, ready
 from .box import Box
-from .constants import Backend, EventType, Status, Verdict
+from .constants import AuditSync, Backend, EventType, Status, Verdict
 from .errors import StateError
 from .event import Answer, Event
 from .identity import Identity
@@ -28,11 +28,13 @@ class Context(_raw.Handle):
 
     _unref = "abx_context_unref"
 
+    @_raw.documented("abx_context_new")
     def __init__(self, *, on_approval: Optional[Callable[[Event], Union[Answer, Sequence[Answer]]]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
                  on_event: Optional[Handler] = None, events: int = 0, init_path: Optional[_raw.Text] = None,
-                 simulated: bool = False) -> None:
-        kept = _raw.encode(init_path)
-        options = _raw.struct("abx_context_options", events=events, init_path=kept, backend=Backend.SIMULATED if simulated else Backend.NATIVE)
+                 simulated: bool = False, audit_path: Optional[_raw.Text] = None, audit_bytes: int = 0, audit_sync: int = AuditSync.NONE) -> None:
+        kept = _raw.encode(init_path), _raw.encode(audit_path)
+        options = _raw.struct("abx_context_options", events=events, init_path=kept[0], backend=Backend.SIMULATED if simulated else Backend.NATIVE,
+                              audit_path=kept[1], audit_bytes=audit_bytes, audit_sync=audit_sync)
         super().__init__(_raw.made(lib.abx_context_new, "abx_context", options))
         self._on_approval, self._on_credential, self._on_event = on_approval, on_credential, on_event
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Tuple, Union
 
 from . import _raw
 from ._raw import ffi, lib
-from .constants import Relation
+from .constants import Audit, Relation
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -38,6 +38,15 @@ class Comparison(Report):
     def __init__(self, pointer: Any, relation: Union[Relation, int]) -> None:
         super().__init__(pointer)
         self.relation = relation
+
+
+@_raw.documented("abx_audit_verify")
+def verify_audit(paths: "Sequence[_raw.Text]") -> "Tuple[Union[Audit, int], Report]":
+    """Reads an audit log, its files oldest first."""
+    names, _kept = _raw.strings(list(paths))
+    report, error = ffi.new("abx_report **"), ffi.new("abx_error **")
+    outcome = _raw.check(lib.abx_audit_verify(names, len(paths), report, error), error)
+    return _raw.known(Audit, outcome), Report(report[0])
 
 
 @_raw.documented("abx_preflight")

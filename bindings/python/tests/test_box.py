@@ -201,6 +201,17 @@ class Questions(Workspace):
 
 
 class Hosts(Workspace):
+    def test_audit_log_is_whole(self):
+        log = self.workspace / "logs/audit"
+        log.parent.mkdir()
+        hidden = {"version": 1, "filesystem": {kind: {"deny": ["${workspace}/logs"]} for kind in ("read", "write")}}
+        with Context(audit_path=log, audit_sync=agentbox.AuditSync.RECORD) as context:
+            context.run(self.policy(hidden), ["true"])
+        outcome, files = agentbox.verify_audit([log])
+        self.assertEqual((outcome, files.get(0, "state")), (agentbox.Audit.WHOLE, "whole"))
+        log.write_bytes(log.read_bytes().replace(b'"', b"'", 1))
+        self.assertEqual(agentbox.verify_audit([log])[0], agentbox.Audit.BROKEN)
+
     def test_identity_is_on_each_event(self):
         with agentbox.Identity("ada", "session-1") as identity, Context() as context:
             context.run(self.policy(), ["true"], identity=identity)

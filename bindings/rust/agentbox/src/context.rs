@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::agent_box::AgentBox;
-use crate::constants::{Backend, EventType, Status};
+use crate::constants::{AuditSync, Backend, EventType, Status};
 use crate::error::{Error, Result};
 use crate::event::{Answer, Event};
 use crate::policy::{Identity, Policy};
@@ -8,6 +8,7 @@ use crate::process::{Command, Outcome};
 use crate::raw::{self, handle};
 use agentbox_sys as sys;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -51,6 +52,11 @@ pub struct ContextOptions {
     pub events: u32,
     /// The program in the box, where memfd may not be executed.
     pub init_path: Option<String>,
+    /// The audit log; what cannot be recorded is not done.
+    pub audit_path: Option<OsString>,
+    /// It goes on in a new file after that many; 0 is 64 MiB.
+    pub audit_bytes: u64,
+    pub audit_sync: AuditSync,
 }
 
 /// An instance of the library, with its queue of events. Clones are the same context.
@@ -65,13 +71,16 @@ impl Context {
     }
 
     pub fn with(options: &ContextOptions) -> Result<Context> {
-        let init_path = raw::c_option(options.init_path.as_ref())?;
+        let (init_path, audit_path) = (raw::c_option(options.init_path.as_ref())?, raw::c_option(options.audit_path.as_ref())?);
         // SAFETY: all zero is the default of each field.
         let mut given: sys::abx_context_options = unsafe { std::mem::zeroed() };
         given.size = raw::size_of::<sys::abx_context_options>();
         given.backend = options.backend.0;
         given.events = options.events;
         given.init_path = raw::pointer(&init_path);
+        given.audit_path = raw::pointer(&audit_path);
+        given.audit_bytes = options.audit_bytes;
+        given.audit_sync = options.audit_sync.0;
         // SAFETY: a live struct.
         let made = raw::made(|made, error| unsafe { sys::abx_context_new(&given, made, error) })?;
         Ok(Context { shared: Arc::new(Shared { raw: Raw(made), waiting: Mutex::default() }) })

@@ -25,6 +25,7 @@ mod kind;
 mod policy;
 mod process;
 mod raw;
+mod report;
 mod request;
 
 pub use agent_box::AgentBox;
@@ -35,4 +36,5 @@ pub use event::{Answer, Event};
 pub use kind::ErrorKind;
 pub use policy::{Comparison, Identity, Policy, PolicyBuilder};
 pub use process::{Command, Exit, Exited, Outcome, Process, Stream};
+pub use report::{preflight, verify_audit};
 pub use request::{Decision, Request};

@@ -2,6 +2,7 @@
 use crate::constants::{Access, Limit, Relation, Verdict, Weaken};
 use crate::error::{Error, Result};
 use crate::raw::{self, handle};
+use crate::report;
 use crate::request::{Decision, Request};
 use agentbox_sys as sys;
 use std::ffi::OsStr;
@@ -42,18 +43,9 @@ impl Policy {
 
     /// What `after` allows and this one does not, and the reverse.
     pub fn compare(&self, after: &Policy) -> Result<Comparison> {
-        let mut relation = 0;
         // SAFETY: live handles.
-        let report = raw::made(|made, error| unsafe {
-            relation = sys::abx_policy_compare(self.0, after.0, made, error);
-            relation
-        })?;
-        // SAFETY: the report is ours.
-        unsafe {
-            let rows = raw::buffer(|text, length| sys::abx_report_to_json(report, text, length));
-            sys::abx_report_unref(report);
-            Ok(Comparison { relation: Relation(relation as u32), rows: rows? })
-        }
+        let (relation, rows) = report::rows(|made, error| unsafe { sys::abx_policy_compare(self.0, after.0, made, error) })?;
+        Ok(Comparison { relation: Relation(relation), rows })
     }
 
     /// The boundary in words, for a model's tool description: `"text"`, `"markdown"` or `"json"`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use agentbox::{AgentBox, Answer, Backend, Command, Context, ContextOptions, ErrorKind, EventType, ExitReason, Identity, Policy, PolicyBuilder, Request, Scope, Stream, Verdict};
+use agentbox::{preflight, verify_audit, AgentBox, Answer, Audit, Backend, Command, Context, ContextOptions, ErrorKind, EventType, ExitReason, Identity, Policy, PolicyBuilder, Request, Scope, Stream, Verdict};
 use std::future::Future;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -130,6 +130,22 @@ fn identity_is_on_each_event() {
     while let Some(event) = context.next_event().unwrap() {
         assert_eq!((event.principal().as_deref(), event.agent_session().as_deref()), (Some("ada"), Some("session-1")));
     }
+}
+
+#[test]
+fn audit_log_is_whole() {
+    let workspace = Workspace::new();
+    let path = workspace.join("audit");
+    let context = Context::with(&ContextOptions { audit_path: Some(path.clone().into()), ..ContextOptions::default() }).unwrap();
+    let hidden = r#"{"version": 1, "filesystem": {"read": {"deny": ["~"]}, "write": {"deny": ["~"]}}}"#;
+    let policy = Policy::from_profile("read-only", &[("workspace", "/var/tmp"), ("home", workspace.0.to_str().unwrap())], &[hidden]).unwrap();
+    context.run(&policy, &Command::new(["true"])).unwrap();
+    assert_eq!(verify_audit(&[&path]).unwrap().0, Audit::WHOLE);
+}
+
+#[test]
+fn preflight_names_the_box() {
+    assert!(preflight(None).unwrap().contains("\"box\""));
 }
 
 #[test]

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+use crate::constants::Audit;
+use crate::error::Result;
+use crate::policy::Policy;
+use crate::raw::{self, Strings};
+use agentbox_sys as sys;
+use std::ffi::OsStr;
+
+/// The rows of a report, as JSON, and that outcome of the call which is no error.
+pub(crate) fn rows(call: impl FnOnce(*mut *mut sys::abx_report, *mut *mut sys::abx_error) -> i32) -> Result<(u32, String)> {
+    let mut outcome = 0;
+    let report = raw::made(|made, error| {
+        outcome = call(made, error);
+        outcome
+    })?;
+    // SAFETY: the report is ours.
+    unsafe {
+        let rows = raw::buffer(|text, length| sys::abx_report_to_json(report, text, length));
+        sys::abx_report_unref(report);
+        Ok((outcome as u32, rows?))
+    }
+}
+
+/// What this host can enforce, of a policy or of everything: JSON, a row for each feature.
+pub fn preflight(policy: Option<&Policy>) -> Result<String> {
+    let policy = policy.map_or(std::ptr::null_mut(), |policy| policy.0);
+    // SAFETY: a live handle or NULL.
+    rows(|made, error| unsafe { sys::abx_preflight(policy, made, error) }).map(|(_, rows)| rows)
+}
+
+/// Reads an audit log, its files oldest first: JSON, a row for each.
+pub fn verify_audit(paths: &[impl AsRef<OsStr>]) -> Result<(Audit, String)> {
+    let names = Strings::new(paths)?;
+    // SAFETY: as many live texts as are said.
+    rows(|made, error| unsafe { sys::abx_audit_verify(names.pointers.as_ptr(), paths.len(), made, error) }).map(|(outcome, rows)| (Audit(outcome), rows))
+}
