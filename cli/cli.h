@@ -29,6 +29,7 @@ struct options {
     const char *events;
     const char *audit; /* file */
     const char *ask; /* "tty", "deny" or a program */
+    const char *output; /* of learn: where the suggestion goes */
     const char *approver; /* the program's file, or NULL; run.c finds it */
     char **rest; /* what follows the options, NULL-terminated */
 };
@@ -92,6 +93,7 @@ bool terminal_size(uint32_t *ret_rows, uint32_t *ret_columns);
 
 /* Commands: each returns the exit status of the tool. */
 int command_run(int argc, char **argv);
+int command_learn(int argc, char **argv); /* run.c, too */
 int command_explain(int argc, char **argv);
 int command_describe(int argc, char **argv);
 int command_policy(int argc, char **argv);

@@ -172,6 +172,9 @@ guard(abx_policy_builder *builder, const struct options *options, const char *do
         const char *text)
 {
     bool good = (document == NULL || guard_document(builder, document, text)) &&
+                (options->output == NULL ||
+                        guard_file(builder, options->output, ABX_ACCESS_WRITE,
+                                "what is learned from this run cannot be changed by it")) &&
                 (options->events == NULL ||
                         guard_file(builder, options->events, ABX_ACCESS_WRITE,
                                 "the events of this run cannot be changed by it")) &&

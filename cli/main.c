@@ -9,6 +9,8 @@ static const char usage_text[] =
         "usage: agentbox COMMAND ...\n"
         "\n"
         "  run [OPTIONS] -- CMD ARGS...   run a command inside the boundary\n"
+        "  learn -o FILE [OPTIONS] -- CMD ARGS...\n"
+        "                                 run it, and write the smallest policy that allows it\n"
         "  explain [OPTIONS] read|write|exec|connect|METHOD TARGET\n"
         "                                 what the policy says of one act, and why\n"
         "  describe [OPTIONS]             the boundary in words, for a tool description\n"
@@ -26,7 +28,7 @@ static const char usage_text[] =
         "  --workspace DIR    ${workspace} (default: the current directory)\n"
         "  --var NAME=VALUE   any other variable of the policy; the profile task needs output=DIR\n"
         "\n"
-        "options of run:\n"
+        "options of run and learn:\n"
         "  --cwd DIR          where the command starts (default: the workspace)\n"
         "  --timeout SECONDS  end it then; exit status 124\n"
         "  --tty              give it a terminal\n"
@@ -36,6 +38,7 @@ static const char usage_text[] =
         "  --ask HOW          who answers questions: tty, deny (default), or a program\n"
         "  --credential NAME=SOURCE\n"
         "                     a secret of the policy: env:VARIABLE, file:PATH or fd:N\n"
+        "  -o, --output FILE  of learn: where the policy is written\n"
         "\n"
         "The exit status of run is the command's; 128+n if signal n ended it, 124 on time-out,\n"
         "125 if the library refused, 126 and 127 if the command could not be executed or found.\n";
@@ -51,6 +54,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     { "run", command_run },
+    { "learn", command_learn },
     { "explain", command_explain },
     { "describe", command_describe },
     { "policy", command_policy },

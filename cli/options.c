@@ -66,6 +66,7 @@ set_value(struct options *options, const char *name, const char *value)
         { "--events", &options->events },
         { "--audit", &options->audit },
         { "--ask", &options->ask },
+        { "--output", &options->output },
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -116,6 +117,11 @@ options_parse(struct options *options, int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             print_usage();
             exit(0);
+        }
+        if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
+            options->output = argv[i + 1];
+            i += 2;
+            continue;
         }
         if (strncmp(argv[i], "--", 2) != 0) {
             return refuse("unknown option", argv[i]);

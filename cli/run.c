@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * agentbox run: one command in a box; events to a file, questions to whoever answers them, the
- * terminal to the command if it was asked for.  One loop over poll, in one thread. */
+ * agentbox run and learn: one command in a box; events to a file, questions to whoever answers
+ * them, the terminal to the command if it was asked for.  One loop over poll, in one thread. */
 #include "cli.h"
 
 #include <errno.h>
@@ -22,8 +22,10 @@ struct run {
     struct asker *asker;
     char *approver; /* file of the program that is asked, or NULL */
     FILE *events;
+    FILE *suggestion; /* learn: where it goes; else NULL */
     int wait_handle;
     int terminal; /* master of the command's terminal, or -1 */
+    unsigned int left_out; /* learn: denials */
     bool stdin_ended;
     bool exited;
 };
@@ -142,6 +144,12 @@ take_events(struct run *run)
         if (type == ABX_EVENT_DENIAL && run->process == NULL && run->options.explain) {
             report_denial(event); /* it never starts, so nothing else explains it */
         }
+        if (type == ABX_EVENT_DENIAL && run->suggestion != NULL) {
+            fputs(run->left_out++ == 0 ? "agentbox: left out of the policy, since it is denied:\n"
+                                       : "",
+                    stderr);
+            report_denial(event);
+        }
         if (type == ABX_EVENT_APPROVAL) {
             asker_take(run->asker, event);
         }
@@ -221,6 +229,7 @@ open_box(struct run *run)
     abx_error *error = NULL;
     bool good;
 
+    context_options.flags = run->options.output != NULL ? ABX_CONTEXT_OBSERVE : 0;
     run->approver = asker_find(run->options.ask, &good);
     if (!good) {
         return false;
@@ -230,6 +239,14 @@ open_box(struct run *run)
         run->events = fopen(run->options.events, "ae");
         if (run->events == NULL) {
             fprintf(stderr, "agentbox: cannot write '%s': %s\n", run->options.events,
+                    strerror(errno));
+            return false;
+        }
+    }
+    if (run->options.output != NULL) { /* before the command could make something of that name */
+        run->suggestion = fopen(run->options.output, "we");
+        if (run->suggestion == NULL) {
+            fprintf(stderr, "agentbox: cannot write '%s': %s\n", run->options.output,
                     strerror(errno));
             return false;
         }
@@ -316,6 +333,25 @@ finish(struct run *run)
     return exit_status(&ended);
 }
 
+/* What the command needed, as a policy. */
+static bool
+write_suggestion(struct run *run)
+{
+    abx_error *error = NULL;
+    char *json;
+    bool good;
+
+    if (abx_box_suggest(run->box, &json, NULL, &error) < 0) {
+        return refuse(run, error);
+    }
+    good = fputs(json, run->suggestion) >= 0 && fflush(run->suggestion) == 0;
+    abx_free(json);
+    if (!good) {
+        fprintf(stderr, "agentbox: cannot write '%s': %s\n", run->options.output, strerror(errno));
+    }
+    return good;
+}
+
 static int
 run_command(struct run *run)
 {
@@ -334,11 +370,12 @@ run_command(struct run *run)
     }
     loop(run);
     terminal_restore();
-    return finish(run);
+    status = finish(run);
+    return run->suggestion == NULL || write_suggestion(run) ? status : EXIT_REFUSED;
 }
 
-int
-command_run(int argc, char **argv)
+static int
+run_with_options(int argc, char **argv, bool learns)
 {
     struct run run = { .wait_handle = -1, .terminal = -1 };
     int status;
@@ -346,8 +383,12 @@ command_run(int argc, char **argv)
     if (!options_parse(&run.options, argc, argv)) {
         return EXIT_REFUSED;
     }
-    if (run.options.rest[0] == NULL) {
-        fputs("agentbox: no command; usage: agentbox run [OPTIONS] -- CMD ARGS...\n", stderr);
+    if (run.options.rest[0] == NULL || (run.options.output != NULL) != learns) {
+        fprintf(stderr, "agentbox: %s; usage: agentbox %s [OPTIONS] -- CMD ARGS...\n",
+                run.options.rest[0] == NULL ? "no command"
+                : learns                    ? "no file to write to"
+                                            : "-o is an option of learn",
+                learns ? "learn -o FILE" : "run");
         return EXIT_REFUSED;
     }
     if (!policy_workspace_is_meant(&run.options) || !catch_signals()) {
@@ -369,5 +410,20 @@ command_run(int argc, char **argv)
     if (run.events != NULL) {
         fclose(run.events);
     }
+    if (run.suggestion != NULL) {
+        fclose(run.suggestion);
+    }
     return status;
+}
+
+int
+command_run(int argc, char **argv)
+{
+    return run_with_options(argc, argv, false);
+}
+
+int
+command_learn(int argc, char **argv)
+{
+    return run_with_options(argc, argv, true);
 }

@@ -91,6 +91,13 @@ enum abx_backend_values {
     ABX_BACKEND_NATIVE = 0,   /* the strongest tier that this host can enforce */
     ABX_BACKEND_SIMULATED = 1 /* nothing is enforced and no program runs; for tests of a harness */
 };
+enum abx_context_flag_values {
+    /* Boxes allow what no rule of their policy speaks of, where that is safe, and a NOTICE tells of each
+     * such thing that it would be denied: reads of all but secrets, writes in the workspace, connections
+     * to public names.  What a rule denies or asks about stays so.  For abx_box_suggest; not a boundary
+     * to live with, and the receipt says so. */
+    ABX_CONTEXT_OBSERVE = 1
+};
 typedef struct abx_context_options {
     uint32_t size;    /* sizeof(abx_context_options); zero in any other field means "default" */
     uint32_t backend; /* ABX_BACKEND_* */
@@ -100,7 +107,7 @@ typedef struct abx_context_options {
     const char *init_path;  /* the program in the box, where memfd may not be executed; NULL is carried */
     uint64_t audit_bytes;   /* the audit log goes on in a new file after that many; 0 is 64 MiB */
     uint32_t audit_sync;    /* ABX_AUDIT_SYNC_* */
-    uint32_t reserved;
+    uint32_t flags;         /* ABX_CONTEXT_* */
 } abx_context_options;
 /* When a record is on the disk: soon, so that it outlives the host program but maybe not the machine,
  * or before what it tells of goes on. */
@@ -284,6 +291,13 @@ ABX_API abx_status abx_box_attempt(abx_box *box, abx_process *process, const abx
  * polls, -1 waits for ever.  ABX_ERR_STATE: there was none, or the box was killed. */
 ABX_API abx_status abx_box_outcome(
         abx_box *box, uint64_t ticket, int64_t timeout_ms, abx_verdict *ret_verdict);
+/* In a context with ABX_CONTEXT_OBSERVE, else ABX_ERR_STATE: what the commands of this box did until
+ * now, as the smallest policy document that allows it again.  Files become their directories, never
+ * "/", a home or a directory of the system to write to; connections become names and ports.  The
+ * reason of each rule says which programs needed it.  Left out is what was denied (those events are
+ * the list of it), and addresses without a name. */
+ABX_API abx_status abx_box_suggest(
+        abx_box *box, char **ret_json, size_t *ret_length, abx_error **reterr);
 ABX_API abx_status abx_box_kill(abx_box *box); /* every process in it, at once */
 ABX_API abx_box *abx_box_ref(abx_box *box);
 ABX_API void abx_box_unref(abx_box *box); /* the last one kills and reaps */

@@ -12,14 +12,15 @@ static abx_status
 check(const abx_context_options *options, struct fail *fail)
 {
     if (options->backend > ABX_BACKEND_SIMULATED || options->log_level > ABX_LOG_DEBUG ||
-            options->events > EVENTS_MAX) {
+            options->events > EVENTS_MAX ||
+            (options->flags & ~(uint32_t)ABX_CONTEXT_OBSERVE) != 0) {
         return fail_set(fail, ABX_ERR_INVALID, 0, "", "an option has an unknown value");
     }
     if (options->log_level != 0) {
         return fail_set(
                 fail, ABX_ERR_UNSUPPORTED, 0, "log:level", "this version has no log events");
     }
-    if (options->audit_sync > ABX_AUDIT_SYNC_RECORD || options->reserved != 0 ||
+    if (options->audit_sync > ABX_AUDIT_SYNC_RECORD ||
             (options->audit_bytes != 0 && options->audit_bytes < AUDIT_BYTES_MIN)) {
         return fail_set(fail, ABX_ERR_INVALID, 0, "audit:options",
                 "an option of the audit log has an unknown value");
@@ -66,6 +67,7 @@ abx_context_new(const abx_context_options *options, abx_context **ret_context, a
             keep_audit(context, &mine, &fail) < 0) {
         return door_out(&fail, may, reterr);
     }
+    context->observes = (mine.flags & ABX_CONTEXT_OBSERVE) != 0;
     *ret_context = steal_ptr(&context);
     return ABX_OK;
 }

@@ -47,6 +47,10 @@ abx_verdict policy_decide(
 abx_status policy_resolve(abx_policy *policy, const struct host_view *host,
         abx_policy **ret_resolved, struct fail *fail);
 
+/* The same with all allowed that no rule speaks of and that is safe: observe.c. ABX_ERR_UNSUPPORTED
+ * for more than one layer. */
+abx_status policy_observe(abx_policy *policy, abx_policy **ret_observed, struct fail *fail);
+
 /* Every absolute literal path at which some path rule stands (const char *, borrowed), sorted,
  * unique: only at these, and where patterns match, can a verdict change. */
 abx_status policy_anchors(abx_policy *policy, struct vec *ret_paths, struct fail *fail);

@@ -8,6 +8,7 @@
 #include "supervise/approvals.h"
 #include "supervise/canary.h"
 #include "supervise/capture.h"
+#include "supervise/observe.h"
 #include "supervise/recording.h"
 #include "supervise/telling.h"
 #include "supervise/trust.h"
@@ -116,7 +117,8 @@ build(abx_box *box, struct fail *fail)
         return fail_set(fail, ABX_ERR_SETUP, errno, "random:decoys", "no random numbers");
     }
     setup.decoy_seed = box->decoy_seed;
-    r = policy_resolve(box->policy, backend->host, &box->resolved, fail);
+    r = box->context->observes ? observe_open(box, fail)
+                               : policy_resolve(box->policy, backend->host, &box->resolved, fail);
     if (r == ABX_OK) {
         r = recording_is_safe(box, fail);
     }
@@ -252,6 +254,7 @@ box_free(abx_box *box)
     vec_done(&box->processes);
     grants_done(&box->grants);
     denials_done(&box->denials);
+    observed_free(box->observed);
     plan_done(&box->plan);
     abx_policy_unref(box->resolved);
     abx_policy_unref(box->policy);

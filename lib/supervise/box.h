@@ -18,6 +18,7 @@ struct abx_box {
     abx_policy *policy; /* as given */
     abx_identity *identity; /* or NULL */
     abx_policy *resolved; /* as it stands on this host */
+    struct observed *observed; /* NULL: it does not observe */
     struct plan plan;
     uint64_t decoy_seed;
     struct broker broker;

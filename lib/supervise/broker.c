@@ -4,6 +4,7 @@
  * moments only, and none at all for what the policy allows. */
 #include "supervise/approvals.h"
 #include "supervise/content.h"
+#include "supervise/observe.h"
 #include "supervise/telling.h"
 
 #include "base/mem.h"
@@ -134,7 +135,15 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
     }
     if (ruling.verdict == ABX_VERDICT_ALLOW && act->request != ABX_REQUEST_CREDENTIAL) {
-        return ABX_VERDICT_ALLOW;
+        if (observe(box, subject, act)) {
+            return ABX_VERDICT_ALLOW;
+        }
+        grounds = (struct grounds){ .layer = ABX_LAYER_AUDIT,
+            .rule = ruling.id,
+            .source = ruling.source,
+            .reason = "the audit log cannot be written, so it is not done",
+            .alternative = "" };
+        return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
     }
     if (atomic_load(&box->trying)) {
         return ABX_VERDICT_DENY;

@@ -21,6 +21,7 @@ struct abx_context {
     struct audit_log *audit; /* NULL: none is kept */
     char *audit_path; /* of the real file */
     char audit_name[17]; /* of this context in the log; random */
+    bool observes; /* its boxes allow what no rule speaks of; set before the first */
     struct event_queue queue;
     atomic_uint_fast64_t last_box, last_command, last_ticket;
     atomic_flag dispatching;

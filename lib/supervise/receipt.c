@@ -54,6 +54,8 @@ add_weaker(struct str *out, const abx_box *box)
     } weaker[] = {
         { box->context->backend->attempt != NULL, "simulated",
                 "nothing is enforced, and no program runs: for tests of a harness" },
+        { box->observed != NULL, "observe mode",
+                "what no rule of the policy speaks of is allowed, and told" },
         { can->landlock_abi == 0, "no Landlock",
                 "there is no second wall behind the mounts, and names of git can be raced" },
         { !can->seccomp_notify, "no system call notification",

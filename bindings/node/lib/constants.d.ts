@@ -51,6 +51,11 @@ export declare const Backend: {
 };
 export type Backend = (typeof Backend)[keyof typeof Backend];
 
+export declare const ContextFlag: {
+  readonly CONTEXT_OBSERVE: 1;
+};
+export type ContextFlag = (typeof ContextFlag)[keyof typeof ContextFlag];
+
 /** When a record is on the disk: soon, so that it outlives the host program but maybe not the machine, or before what it tells of goes on. */
 export declare const AuditSync: {
   readonly NONE: 0;

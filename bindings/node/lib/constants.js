@@ -36,6 +36,10 @@ export const Backend = Object.freeze({
   SIMULATED: 1,
 });
 
+export const ContextFlag = Object.freeze({
+  CONTEXT_OBSERVE: 1,
+});
+
 export const AuditSync = Object.freeze({
   NONE: 0,
   RECORD: 1,

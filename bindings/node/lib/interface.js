@@ -5,7 +5,7 @@ export const HANDLES = ["abx_error", "abx_context", "abx_policy_builder", "abx_p
 
 /** Fields with their types; a number behind one is how many there are. */
 export const STRUCTS = {
-  abx_context_options: { size_of: 48, fields: { size: ["uint32_t", 1], backend: ["uint32_t", 1], log_level: ["uint32_t", 1], events: ["uint32_t", 1], audit_path: ["str", 1], init_path: ["str", 1], audit_bytes: ["uint64_t", 1], audit_sync: ["uint32_t", 1], reserved: ["uint32_t", 1] } },
+  abx_context_options: { size_of: 48, fields: { size: ["uint32_t", 1], backend: ["uint32_t", 1], log_level: ["uint32_t", 1], events: ["uint32_t", 1], audit_path: ["str", 1], init_path: ["str", 1], audit_bytes: ["uint64_t", 1], audit_sync: ["uint32_t", 1], flags: ["uint32_t", 1] } },
   abx_request: { size_of: 32, fields: { size: ["uint32_t", 1], kind: ["uint32_t", 1], access: ["uint32_t", 1], port: ["uint32_t", 1], target: ["str", 1], verb: ["str", 1] } },
   abx_decision: { size_of: 16, fields: { size: ["uint32_t", 1], verdict: ["uint32_t", 1], rule: ["uint32_t", 1], layer: ["uint32_t", 1] } },
   abx_spawn_options: { size_of: 88, fields: { size: ["uint32_t", 1], flags: ["uint32_t", 1], stdio: ["uint32_t", 3], rows: ["uint32_t", 1], columns: ["uint32_t", 1], reserved: ["uint32_t", 1], handle: ["int64_t", 3], timeout_ms: ["uint64_t", 1], cwd: ["str", 1], label: ["str", 1], env: ["str *", 1] } },
@@ -63,6 +63,7 @@ export const FUNCTIONS = {
   abx_box_grants: "int32_t abx_box_grants(abx_box * box, _Out_ void ** ret_json, _Out_ size_t * ret_length)",
   abx_box_attempt: "int32_t abx_box_attempt(abx_box * box, abx_process * process, abx_request * request, _Inout_ abx_decision * decision, _Out_ uint64_t * ret_ticket, _Out_ abx_error ** reterr)",
   abx_box_outcome: "int32_t abx_box_outcome(abx_box * box, uint64_t ticket, int64_t timeout_ms, _Out_ uint32_t * ret_verdict)",
+  abx_box_suggest: "int32_t abx_box_suggest(abx_box * box, _Out_ void ** ret_json, _Out_ size_t * ret_length, _Out_ abx_error ** reterr)",
   abx_box_kill: "int32_t abx_box_kill(abx_box * box)",
   abx_box_ref: "abx_box * abx_box_ref(abx_box * box)",
   abx_box_unref: "void abx_box_unref(abx_box * box)",

@@ -23,7 +23,7 @@ typedef struct {
     const char *init_path;
     uint64_t audit_bytes;
     uint32_t audit_sync;
-    uint32_t reserved;
+    uint32_t flags;
 } abx_context_options;
 typedef struct {
     uint32_t size;
@@ -120,6 +120,7 @@ abx_status abx_box_revoke(abx_box *box, uint64_t grant);
 abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
 abx_status abx_box_attempt(abx_box *box, abx_process *process, const abx_request *request, abx_decision *decision, uint64_t *ret_ticket, abx_error **reterr);
 abx_status abx_box_outcome(abx_box *box, uint64_t ticket, int64_t timeout_ms, abx_verdict *ret_verdict);
+abx_status abx_box_suggest(abx_box *box, char **ret_json, size_t *ret_length, abx_error **reterr);
 abx_status abx_box_kill(abx_box *box);
 abx_box *abx_box_ref(abx_box *box);
 void abx_box_unref(abx_box *box);
@@ -247,6 +248,12 @@ DOCS = {
     'abx_box_outcome':
         'What a held attempt came to, ABX_VERDICT_ALLOW or _DENY; ABX_NONE if it is still held after timeout_ms; 0 '
         'polls, -1 waits for ever. ABX_ERR_STATE: there was none, or the box was killed.',
+    'abx_box_suggest':
+        'In a context with ABX_CONTEXT_OBSERVE, else ABX_ERR_STATE: what the commands of this box did until now, as the '
+        'smallest policy document that allows it again. Files become their directories, never "/", a home or a '
+        'directory of the system to write to; connections become names and ports. The reason of each rule says which '
+        'programs needed it. Left out is what was denied (those events are the list of it), and addresses without a '
+        'name.',
     'abx_box_kill':
         'every process in it, at once',
     'abx_box_unref':

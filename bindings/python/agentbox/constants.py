@@ -47,6 +47,12 @@ class Backend(IntEnum):
     SIMULATED = 1  # nothing is enforced and no program runs; for tests of a harness
 
 
+class ContextFlag(IntEnum):
+    """ABX_CONTEXT_FLAG_*"""
+
+    CONTEXT_OBSERVE = 1
+
+
 class AuditSync(IntEnum):
     """When a record is on the disk: soon, so that it outlives the host program but maybe not the machine, or before what it tells of goes on."""
 

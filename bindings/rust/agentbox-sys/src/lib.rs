@@ -105,6 +105,8 @@ pub const ABX_BACKEND_NATIVE: u32 = 0;
 /// nothing is enforced and no program runs; for tests of a harness
 pub const ABX_BACKEND_SIMULATED: u32 = 1;
 
+pub const ABX_CONTEXT_OBSERVE: u32 = 1;
+
 pub const ABX_AUDIT_SYNC_NONE: u32 = 0;
 pub const ABX_AUDIT_SYNC_RECORD: u32 = 1;
 
@@ -288,7 +290,8 @@ pub struct abx_context_options {
     pub audit_bytes: u64,
     /// ABX_AUDIT_SYNC_*
     pub audit_sync: u32,
-    pub reserved: u32,
+    /// ABX_CONTEXT_*
+    pub flags: u32,
 }
 
 #[repr(C)]
@@ -483,6 +486,11 @@ extern "C" {
     /// What a held attempt came to, ABX_VERDICT_ALLOW or _DENY; ABX_NONE if it is still held after timeout_ms; 0 polls, -1
     /// waits for ever. ABX_ERR_STATE: there was none, or the box was killed.
     pub fn abx_box_outcome(r#box: *mut abx_box, ticket: u64, timeout_ms: i64, ret_verdict: *mut abx_verdict) -> abx_status;
+    /// In a context with ABX_CONTEXT_OBSERVE, else ABX_ERR_STATE: what the commands of this box did until now, as the
+    /// smallest policy document that allows it again. Files become their directories, never "/", a home or a directory of
+    /// the system to write to; connections become names and ports. The reason of each rule says which programs needed it.
+    /// Left out is what was denied (those events are the list of it), and addresses without a name.
+    pub fn abx_box_suggest(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize, reterr: *mut *mut abx_error) -> abx_status;
     /// every process in it, at once
     pub fn abx_box_kill(r#box: *mut abx_box) -> abx_status;
     pub fn abx_box_ref(r#box: *mut abx_box) -> *mut abx_box;

@@ -119,6 +119,23 @@ impl std::fmt::Debug for Backend {
     }
 }
 
+/// `ABX_CONTEXT_FLAG_*`
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ContextFlag(pub u32);
+
+impl ContextFlag {
+    pub const CONTEXT_OBSERVE: ContextFlag = ContextFlag(1);
+}
+
+impl std::fmt::Debug for ContextFlag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            ContextFlag::CONTEXT_OBSERVE => f.write_str("CONTEXT_OBSERVE"),
+            ContextFlag(value) => write!(f, "{value}"),
+        }
+    }
+}
+
 /// When a record is on the disk: soon, so that it outlives the host program but maybe not the machine, or before what
 /// it tells of goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

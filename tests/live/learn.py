@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is learned from real programs allows them again, and is small: learn.py TOOL
+
+Each command is run by `agentbox learn` in a fresh directory, and then in another fresh one by `agentbox run` with what was learned."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+MAKEFILE = "out/prog: src/a.c src/b.c\n\tmkdir -p out && cc -o out/prog src/a.c src/b.c && out/prog\n"
+IDENTITY = "-c user.name=learn -c user.email=learn@example.com -c core.hooksPath=/dev/null"
+
+# What is there, the command, where it may write (below the workspace), what else must be in the policy.
+CASES = {
+    "git commit": ("git init -q . && echo 1 >a && git add a", f"git {IDENTITY} commit -qm one", {"/.git"}),
+    "make": (f"mkdir src && echo 'int b(void); int main(void) {{ return b(); }}' >src/a.c && "
+             f"echo 'int b(void) {{ return 0; }}' >src/b.c && printf '{MAKEFILE}' >Makefile", "make -s", {""}),
+    "python writes its caches": ("mkdir lib && echo 'x = 1' >lib/one.py && echo >lib/__init__.py",
+                                 "/usr/bin/python3 -c 'import lib.one; print(lib.one.x)'", {"/lib"}),
+    "a file of the other directory": ("true", "cat {other}/data/one {other}/data/two", set()),
+    "nothing": ("true", "true", set()),
+}
+
+
+def shell(script, directory, **more):
+    return subprocess.run(["sh", "-c", script], cwd=directory, check=True, **more)
+
+
+def agentbox(arguments, directory, command, home):
+    environment = dict(os.environ, HOME=home, PATH="/usr/bin:/bin")
+    return subprocess.run([TOOL, *arguments, "--", "sh", "-c", command], cwd=directory, env=environment, capture_output=True,
+                          text=True, timeout=60)
+
+
+def check(name, top):
+    prepare, command, writes = CASES[name]
+    other, policy = os.path.join(top, "other"), os.path.join(top, "policy.json")
+    command = command.format(other=other)
+    places = [os.path.join(top, place) for place in ("first", "second")]
+    for place in places:
+        os.mkdir(place)
+        shell(prepare, place)
+    learned = agentbox(["learn", "-o", policy], places[0], command, top)
+    if learned.returncode != 0:
+        return f"learn: {learned.stderr}"
+    document = json.load(open(policy))
+    allowed = [entry["path"] for entry in document["filesystem"]["write"]["allow"] if isinstance(entry, dict)]
+    if {path.removeprefix("${workspace}") for path in allowed} != writes:
+        return f"writes {allowed}"
+    reads = [entry["path"] for entry in document["filesystem"]["read"]["allow"] if isinstance(entry, dict)]
+    if any(path in ("/", top, "/var", "/var/tmp", os.path.expanduser("~")) for path in reads):
+        return f"reads {reads}"
+    if ("data" in command) != (os.path.join(other, "data") in reads):
+        return f"reads {reads}"
+    if not all(entry["reason"].startswith("needed by ") for entry in document["filesystem"]["write"]["allow"][1:]):
+        return f"no reasons: {document}"
+    again = agentbox(["run", "--policy", policy, "--explain"], places[1], command, top)
+    if again.returncode != 0 or "denied" in again.stderr:
+        return f"again: {again.returncode} {again.stdout}{again.stderr}{open(policy).read()}"
+    return None
+
+
+def check_secrets(top):
+    """They are not read, are told, and are not in what was learned."""
+    policy = os.path.join(top, "policy.json")
+    os.makedirs(os.path.join(top, ".ssh"))
+    shell("echo key >.ssh/id_rsa; mkdir ws", top)
+    learned = agentbox(["learn", "-o", policy], os.path.join(top, "ws"), "cat ~/.ssh/id_rsa; echo x >.bashrc; true", top)
+    if learned.returncode != 0 or "key" in learned.stdout or "left out" not in learned.stderr or "id_rsa" not in learned.stderr:
+        return f"{learned.returncode} {learned.stdout}{learned.stderr}"
+    return "in the policy" if "id_rsa" in open(policy).read() or ".bashrc" in open(policy).read() else None
+
+
+failed = 0
+for name in [*CASES, None]:
+    top = tempfile.mkdtemp(prefix="learn-", dir="/var/tmp")
+    os.makedirs(os.path.join(top, "other/data"))
+    shell("echo 1 >one; echo 2 >two; echo 3 >three", os.path.join(top, "other/data"))
+    wrong = check(name, top) if name else check_secrets(top)
+    shutil.rmtree(top)
+    if wrong:
+        failed += 1
+        print(f"{name or 'secrets'}: {wrong}")
+print(f"learn: {len(CASES) + 1 - failed} of {len(CASES) + 1}")
+sys.exit(failed != 0)
