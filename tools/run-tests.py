@@ -207,6 +207,9 @@ def node():
     for who, prefix in people():
         count(f"node ({who})", *run([*prefix, "node", str(made / "package/tests/box.test.js")], 300))
         count(f"calls in node ({who})", *run(prefix + calls, 300))
+        for answer in ("yes", "no"):  # the agent is Python's, word for word
+            agent = ["env", "python3", str(ROOT / "examples/check-output.py"), str(ROOT / f"examples/agent-python/{answer}.expected")]
+            count(f"agent in node, {answer} ({who})", *run([*prefix, *agent, "node", str(made / "project/agent-node/agent.mjs"), "--" + answer], 60))
     shutil.rmtree(made, ignore_errors=True)
 
 

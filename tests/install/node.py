@@ -24,6 +24,7 @@ def main():
     project.mkdir()
     (project / "package.json").write_text('{ "type": "module" }\n')
     subprocess.run(["npm", "install", *QUIET, next(package.glob("*.tgz"))], cwd=project, env=environment, check=True)
+    shutil.copytree(ROOT / "examples/agent-node", project / "agent-node")
     (project / "first.js").write_text(re.search(r"```js\n(.*?)```", (package / "README.md").read_text(), re.S).group(1))
     outside = {name: value for name, value in os.environ.items() if name not in ("AGENTBOX_LIBRARY", "LD_LIBRARY_PATH")}
     printed = subprocess.run(["node", "first.js"], cwd=project, env=outside, check=True, stdout=subprocess.PIPE, text=True).stdout
