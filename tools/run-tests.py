@@ -222,8 +222,10 @@ def rust():
     environment = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "build-plain/lib"))
     programs = [path for path in (made / "target/debug/deps").glob("boxes-*") if os.access(path, os.X_OK)]
     calls = ["env", "python3", str(ROOT / "tests/bindings/check.py"), str(made / "target/debug/examples/calls")]
+    agents = [["env", "python3", str(ROOT / "examples/check-output.py"), str(ROOT / f"examples/agent-python/{answer}.expected"),
+               str(made / "target/debug/examples/agent"), "--" + answer] for answer in ("yes", "no")]
     for who, prefix in people():
-        for command in [[str(path)] for path in programs] + [calls]:
+        for command in [[str(path)] for path in programs] + [calls] + agents:
             count(f"{pathlib.Path(command[-1]).name.split('-')[0]} in rust ({who})", *run(prefix + command, 300, env=environment))
     shutil.rmtree(made, ignore_errors=True)
 
