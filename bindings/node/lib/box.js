@@ -2,7 +2,7 @@
 import { Status, Stdio } from './constants.js';
 import { Process } from './process.js';
 import { decisionOf, requestStruct } from './policy.js';
-import { buffer, check, doneElsewhere, Handle, lib, made, madeElsewhere, strings, struct, text } from './raw.js';
+import { buffer, check, doneElsewhere, failure, Handle, lib, made, madeElsewhere, strings, struct, text } from './raw.js';
 
 const KINDS = { null: Stdio.NULL, pipe: Stdio.PIPE, pty: Stdio.PTY, capture: Stdio.CAPTURE };
 
@@ -90,6 +90,16 @@ export class Box extends Handle {
   outcome(ticket) {
     const verdict = [0];
     return check(lib.abx_box_outcome(this.c, ticket, 0, verdict)) === Status.OK ? verdict[0] : null;
+  }
+
+  /** The smallest policy document that allows again what was done in this box of an observing context. */
+  suggest() {
+    const error = [null];
+    try {
+      return JSON.parse(buffer((...given) => lib.abx_box_suggest(...given, error), this.c));
+    } catch (failed) {
+      throw error[0] ? failure(failed.status, error[0]) : failed;
+    }
   }
 
   async kill() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Socket } from 'node:net';
 import { Box } from './box.js';
-import { Backend, EventType, Status, Verdict } from './constants.js';
+import { Backend, ContextFlag, EventType, Status, Verdict } from './constants.js';
 import { StateError } from './errors.js';
 import { answer as answers, answerStruct, Event } from './event.js';
 import { check, Handle, lib, made, madeElsewhere, struct, text } from './raw.js';
@@ -14,9 +14,10 @@ export class Context extends Handle {
   #readers = new Set();
   #users = 0;
 
-  constructor({ onApproval, onCredential, onEvent, events = 0, initPath, simulated = false, auditPath, auditBytes = 0, auditSync = 0 } = {}) {
+  constructor({ onApproval, onCredential, onEvent, events = 0, initPath, simulated = false, auditPath, auditBytes = 0, auditSync = 0, observe = false } = {}) {
     super(made(lib.abx_context_new, struct('abx_context_options', { events, init_path: text(initPath), backend: simulated ? Backend.SIMULATED : Backend.NATIVE,
-      audit_path: text(auditPath), audit_bytes: auditBytes, audit_sync: auditSync })), 'abx_context_unref');
+      audit_path: text(auditPath), audit_bytes: auditBytes, audit_sync: auditSync,
+      flags: observe ? ContextFlag.CONTEXT_OBSERVE : 0 })), 'abx_context_unref');
     this.#handlers = { onApproval, onCredential, onEvent };
     this.#socket = new Socket({ fd: Number(lib.abx_context_take_wait_handle(this.c)), readable: true, writable: false });
     this.#socket.on('data', () => this.takeEvents());

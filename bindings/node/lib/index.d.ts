@@ -195,6 +195,8 @@ export interface ContextOptions {
   /** It goes on in a new file after that many; 0 is 64 MiB. */
   auditBytes?: number;
   auditSync?: AuditSync;
+  /** Allows what is safe and no rule speaks of, and tells of it; see `Box.suggest`. */
+  observe?: boolean;
 }
 
 /** An instance of the library in this event loop. */
@@ -229,6 +231,8 @@ export declare class Box {
   attempt(asked: Request, process?: Process): Decision & { readonly ticket: number };
   /** What a held attempt came to, or null while it is held. */
   outcome(ticket: number): Verdict | null;
+  /** The smallest policy document that allows again what was done in this box of an observing context. */
+  suggest(): Record<string, unknown>;
   kill(): Promise<void>;
   /** Ends every command in it. */
   close(): Promise<void>;

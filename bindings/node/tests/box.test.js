@@ -167,6 +167,17 @@ test('an audit log is whole', async () => {
   assert.deepEqual([outcome, rows[0].state], [Audit.WHOLE, 'whole']);
 });
 
+test('an observed box suggests a policy', async () => {
+  const policy = Policy.fromProfile('workspace-write', { workspace: '/var/tmp', home: '/home/somebody' });
+  const context = new Context({ observe: true });
+  const box = await context.openBox(policy);
+  await box.run(['true']);
+  assert.equal(box.suggest().version, 1);
+  await box.close();
+  context.close();
+  await inBox({ version: 1 }, {}, (other) => assert.throws(() => other.suggest(), errors.StateError));
+});
+
 test('closing a box ends its commands', async () => {
   let waiting;
   await inBox({ version: 1 }, {}, async (box) => {

@@ -98,6 +98,11 @@ def buffer(call: Callable[..., int], *arguments: Any) -> str:
     """The text that a call gives through `ret_text, ret_length`."""
     text, length = ffi.new("char **"), ffi.new("size_t *")
     check(call(*arguments, text, length))
+    return taken(text, length)
+
+
+def taken(text: Any, length: Any) -> str:
+    """What a call gave through `ret_text` and `ret_length`; it is released."""
     try:
         return ffi.buffer(text[0], length[0])[:].decode("utf-8", "surrogateescape")
     finally:

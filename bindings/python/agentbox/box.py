@@ -102,6 +102,13 @@ class Box(_raw.Handle):
         status = _raw.check(lib.abx_box_outcome(self._c, ticket, math.ceil(timeout * 1000), verdict))
         return _raw.known(Verdict, verdict[0]) if status == Status.OK else None
 
+    @_raw.documented("abx_box_suggest")
+    def suggest(self) -> "dict[str, Any]":
+        """The smallest policy document that allows again what was done in this box of an observing context."""
+        text, length, error = ffi.new("char **"), ffi.new("size_t *"), ffi.new("abx_error **")
+        _raw.check(lib.abx_box_suggest(self._c, text, length, error), error)
+        return json.loads(_raw.taken(text, length))
+
     @_raw.documented("abx_box_kill")
     def kill(self) -> None:
         _raw.check(lib.abx_box_kill(self._c))

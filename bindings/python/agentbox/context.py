@@ -9,7 +9,7 @@ from . import _raw
 from ._raw import ffi, lib
 from .attend import Attended, Work, ready
 from .box import Box
-from .constants import AuditSync, Backend, EventType, Status, Verdict
+from .constants import AuditSync, Backend, ContextFlag, EventType, Status, Verdict
 from .errors import StateError
 from .event import Answer, Event
 from .identity import Identity
@@ -24,17 +24,19 @@ class Context(_raw.Handle):
 
     `on_approval` is asked while a call waits and returns an `Answer`, or several where the policy wants several approvers; `on_credential` returns the secret as bytes, or None;
     `on_event` sees everything else.  They run inside `Box.run`, on the thread that called it.  Without them events wait for
-    `next_event` and `wait_event`.  A `simulated` one enforces nothing and runs nothing, for tests of a harness: see `Box.attempt`."""
+    `next_event` and `wait_event`.  A `simulated` one enforces nothing and runs nothing, for tests of a harness: see `Box.attempt`.
+    An `observe` one allows what is safe and no rule speaks of, and tells of it: see `Box.suggest`."""
 
     _unref = "abx_context_unref"
 
     @_raw.documented("abx_context_new")
     def __init__(self, *, on_approval: Optional[Callable[[Event], Union[Answer, Sequence[Answer]]]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
                  on_event: Optional[Handler] = None, events: int = 0, init_path: Optional[_raw.Text] = None,
-                 simulated: bool = False, audit_path: Optional[_raw.Text] = None, audit_bytes: int = 0, audit_sync: int = AuditSync.NONE) -> None:
+                 simulated: bool = False, audit_path: Optional[_raw.Text] = None, audit_bytes: int = 0, audit_sync: int = AuditSync.NONE, observe: bool = False) -> None:
         kept = _raw.encode(init_path), _raw.encode(audit_path)
         options = _raw.struct("abx_context_options", events=events, init_path=kept[0], backend=Backend.SIMULATED if simulated else Backend.NATIVE,
-                              audit_path=kept[1], audit_bytes=audit_bytes, audit_sync=audit_sync)
+                              audit_path=kept[1], audit_bytes=audit_bytes, audit_sync=audit_sync,
+                              flags=ContextFlag.CONTEXT_OBSERVE if observe else 0)
         super().__init__(_raw.made(lib.abx_context_new, "abx_context", options))
         self._on_approval, self._on_credential, self._on_event = on_approval, on_credential, on_event
 

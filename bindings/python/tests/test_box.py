@@ -212,6 +212,13 @@ class Hosts(Workspace):
         log.write_bytes(log.read_bytes().replace(b'"', b"'", 1))
         self.assertEqual(agentbox.verify_audit([log])[0], agentbox.Audit.BROKEN)
 
+    def test_observed_box_suggests_a_policy(self):
+        with Context(observe=True) as context, context.open_box(self.policy()) as box:
+            self.assertTrue(box.run(["touch", self.workspace / "a"]).ok)
+            self.assertEqual(box.suggest()["version"], 1)
+        with Context() as context, context.open_box(self.policy()) as box, self.assertRaises(StateError):
+            box.suggest()
+
     def test_identity_is_on_each_event(self):
         with agentbox.Identity("ada", "session-1") as identity, Context() as context:
             context.run(self.policy(), ["true"], identity=identity)

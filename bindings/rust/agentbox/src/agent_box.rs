@@ -98,6 +98,13 @@ impl AgentBox {
         Ok((status == Status::OK.0).then_some(Verdict(verdict)))
     }
 
+    /// JSON: the smallest policy document that allows again what was done in this box of an observing context.
+    pub fn suggest(&self) -> Result<String> {
+        let (mut text, mut length) = (std::ptr::null_mut(), 0);
+        raw::done(|error| unsafe { sys::abx_box_suggest(self.raw.0, &mut text, &mut length, error) })?;
+        Ok(raw::taken(text, length))
+    }
+
     /// Ends every process in it, at once.
     pub fn kill(&self) -> Result<()> {
         raw::check(unsafe { sys::abx_box_kill(self.raw.0) }).map(drop)

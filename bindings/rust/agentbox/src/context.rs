@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::agent_box::AgentBox;
-use crate::constants::{AuditSync, Backend, EventType, Status};
+use crate::constants::{AuditSync, Backend, ContextFlag, EventType, Status};
 use crate::error::{Error, Result};
 use crate::event::{Answer, Event};
 use crate::policy::{Identity, Policy};
@@ -57,6 +57,8 @@ pub struct ContextOptions {
     /// It goes on in a new file after that many; 0 is 64 MiB.
     pub audit_bytes: u64,
     pub audit_sync: AuditSync,
+    /// Allows what is safe and no rule speaks of, and tells of it; see [`AgentBox::suggest`].
+    pub observe: bool,
 }
 
 /// An instance of the library, with its queue of events. Clones are the same context.
@@ -81,6 +83,7 @@ impl Context {
         given.audit_path = raw::pointer(&audit_path);
         given.audit_bytes = options.audit_bytes;
         given.audit_sync = options.audit_sync.0;
+        given.flags = if options.observe { ContextFlag::CONTEXT_OBSERVE.0 } else { 0 };
         // SAFETY: a live struct.
         let made = raw::made(|made, error| unsafe { sys::abx_context_new(&given, made, error) })?;
         Ok(Context { shared: Arc::new(Shared { raw: Raw(made), waiting: Mutex::default() }) })

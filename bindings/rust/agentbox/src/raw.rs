@@ -72,11 +72,16 @@ pub(crate) fn done(call: impl FnOnce(*mut *mut sys::abx_error) -> i32) -> Result
 pub(crate) fn buffer(call: impl FnOnce(*mut *mut c_char, *mut usize) -> i32) -> Result<String> {
     let (mut text, mut length) = (std::ptr::null_mut(), 0);
     check(call(&mut text, &mut length))?;
+    Ok(taken(text, length))
+}
+
+/// What a call gave through `ret_text` and `ret_length`; it is released.
+pub(crate) fn taken(text: *mut c_char, length: usize) -> String {
     // SAFETY: the call gave so many bytes, which are ours.
     unsafe {
         let copy = String::from_utf8_lossy(std::slice::from_raw_parts(text.cast::<u8>(), length)).into_owned();
         sys::abx_free(text.cast::<c_void>());
-        Ok(copy)
+        copy
     }
 }
 

@@ -144,6 +144,15 @@ fn audit_log_is_whole() {
 }
 
 #[test]
+fn observed_box_suggests_a_policy() {
+    let context = Context::with(&ContextOptions { observe: true, ..ContextOptions::default() }).unwrap();
+    let policy = Policy::from_profile("workspace-write", &[("workspace", "/var/tmp"), ("home", "/home/somebody")], &[]).unwrap();
+    let from = context.open_box(&policy, None).unwrap();
+    from.run(&Command::new(["true"])).unwrap();
+    assert!(from.suggest().unwrap().contains("\"version\""));
+}
+
+#[test]
 fn preflight_names_the_box() {
     assert!(preflight(None).unwrap().contains("\"box\""));
 }
