@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a notified open costs where nothing is looked up or decided: notified given|refused FILE
- * PROGRAM...  Runs a program whose opens of FILE are answered by a descriptor, or by EACCES, and
- * all others go on.  So it is the least that a box can cost which asks. */
+ * What a notified open costs where nothing is decided: notified given|opened|refused FILE
+ * PROGRAM... Runs a program whose opens of FILE are answered by a descriptor that is there already,
+ * by one that is opened and looked at for each, or by EACCES, and all others go on.  So it is the
+ * least that a box can cost which asks. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
@@ -13,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -22,6 +26,8 @@
 #    define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #    define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
+
+enum answer { REFUSED, GIVEN, OPENED };
 
 static int
 notify_opens(void)
@@ -73,8 +79,32 @@ take_listener(pid_t child, int told, int tell)
     return listener;
 }
 
+/* What tells for sure which file was opened, without waiting for anything: its path, its kind. */
+static int
+open_and_look(const char *path)
+{
+    static int link = -1;
+    const struct open_how how = { .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS };
+    const int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    char name[32], found[PATH_MAX];
+    struct stat stat;
+
+    if (link < 0) { /* the number is the same each time */
+        snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        link = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (fd < 0 || readlinkat(link, "", found, sizeof found) < 0 || fstat(fd, &stat) != 0 ||
+            !S_ISREG(stat.st_mode) || fcntl(fd, F_SETFL, 0) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 static void
-answer(int listener, const struct seccomp_notif *call, const char *file, int given)
+answer(int listener, const struct seccomp_notif *call, const char *file, enum answer kind,
+        int given)
 {
     struct seccomp_notif_resp response = { .id = call->id };
     struct seccomp_notif_addfd addfd = { .id = call->id,
@@ -82,23 +112,29 @@ answer(int listener, const struct seccomp_notif *call, const char *file, int giv
         .srcfd = (uint32_t)given,
         .newfd_flags = O_CLOEXEC };
     char path[256] = "";
+    int fd;
     struct iovec local = { path, strlen(file) + 1 };
     struct iovec remote = { (void *)(uintptr_t)call->data.args[1], strlen(file) + 1 };
 
     if (process_vm_readv((pid_t)call->pid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len ||
             memcmp(path, file, local.iov_len) != 0) {
         response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    } else if (given < 0) {
-        response.error = -EACCES;
-    } else {
+    } else if (kind == GIVEN) {
         ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
         return;
+    } else if (kind == OPENED && (fd = open_and_look(path)) >= 0) {
+        addfd.srcfd = (uint32_t)fd;
+        ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+        close(fd);
+        return;
+    } else {
+        response.error = -EACCES;
     }
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 static void
-serve(int listener, const char *file, int given)
+serve(int listener, const char *file, enum answer kind, int given)
 {
     struct pollfd waiting = { .fd = listener, .events = POLLIN };
 
@@ -106,7 +142,7 @@ serve(int listener, const char *file, int given)
         struct seccomp_notif call = { 0 };
 
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0) {
-            answer(listener, &call, file, given);
+            answer(listener, &call, file, kind, given);
         }
     }
 }
@@ -115,14 +151,18 @@ int
 main(int argc, char **argv)
 {
     int to_child[2], to_parent[2], given = -1, listener, status = 1;
+    enum answer kind = REFUSED;
     pid_t child;
 
     if (argc < 4 || strlen(argv[2]) >= 256) {
-        fputs("usage: notified given|refused FILE PROGRAM...\n", stderr);
+        fputs("usage: notified given|opened|refused FILE PROGRAM...\n", stderr);
         return 2;
     }
     if (strcmp(argv[1], "given") == 0) {
+        kind = GIVEN;
         given = open(argv[2], O_RDONLY | O_CLOEXEC);
+    } else if (strcmp(argv[1], "opened") == 0) {
+        kind = OPENED;
     }
     if (pipe2(to_child, O_CLOEXEC) != 0 || pipe2(to_parent, O_CLOEXEC) != 0) {
         perror("pipe");
@@ -138,7 +178,7 @@ main(int argc, char **argv)
         perror("listener");
         return 1;
     }
-    serve(listener, argv[2], given);
+    serve(listener, argv[2], kind, given);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

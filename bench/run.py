@@ -74,23 +74,24 @@ def calls():
     def once(kind, path, prefix=()):
         return int(output([*prefix, str(CALLS), kind, path, n])) / 1000
 
-    def both(name, kind, path, policy_file, goal, bare=None, answer=None):
-        """`bare`: kind and path of the baseline, where they differ; `answer`: what a program that only answers calls does, for a second
-        baseline."""
-        ours, theirs, least = [], [], []
+    def both(name, kind, path, policy_file, goal, bare=None, answers=()):
+        """`bare`: kind and path of the baseline, where they differ; `answers`: what a program that only answers calls does, each for a
+        baseline more, with its name."""
+        ours, theirs, least = [], [], {answer: [] for answer in answers}
         for _ in range(5):
             ours.append(once(kind, path, boxed(policy_file)))
             theirs.append(once(*(bare or (kind, path))))
-            if answer:
-                least.append(once(kind, path, (str(NOTIFIED), answer, path)))
+            for answer in answers:
+                least[answer].append(once(kind, path, (str(NOTIFIED), answer, path)))
         row(name, statistics.median(ours), statistics.median(theirs), "us", goal)
-        if answer:
-            row(f"{name}, least", statistics.median(ours), statistics.median(least), "us", "-", "asked and answered")
+        for answer, said in dict(answers).items():
+            row(f"{name}, least", statistics.median(ours), statistics.median(least[answer]), "us", "-", said)
+            row(f"{name}, {said}", statistics.median(least[answer]), statistics.median(theirs), "us", "-")
 
     both("open for reading, denied reads masked", "read", file, plain, "<= 1.7")
-    both("open for reading, read patterns", "read", file, patterns, "<= 6", answer="given")
+    both("open for reading, read patterns", "read", file, patterns, "<= 6", answers={"given": "asked and answered", "opened": "opened and looked at"})
     both("open for writing, free place", "write", file, plain, "-")
-    both("denied open", "denied", outside, plain, "<= 15 us added", ("write", file), answer="refused")
+    both("denied open", "denied", outside, plain, "<= 15 us added", ("write", file), answers={"refused": "asked and answered"})
     both("denied open, by the mask", "denied-read", f"{work}/secret/key", plain, "-", ("read", file))
 
 
