@@ -7,7 +7,10 @@
 static int
 usage(void)
 {
-    fputs("usage: agentbox audit verify FILE...\n", stderr);
+    fputs("usage: agentbox audit verify FILE...\n"
+          "       agentbox audit show [--json] [--layer LAYER] FILE...\n"
+          "       agentbox audit report --html FILE...\n",
+            stderr);
     return EXIT_REFUSED;
 }
 
@@ -57,11 +60,57 @@ verify(char **files)
     return (int)outcome;
 }
 
+/* The options of show and report, before the files; NULL: one is unknown. */
+static char **
+parse(char **argv, const char **ret_format, const char **ret_layer)
+{
+    for (; *argv != NULL && strncmp(*argv, "--", 2) == 0; argv++) {
+        if (strcmp(*argv, "--json") == 0 || strcmp(*argv, "--html") == 0) {
+            *ret_format = *argv + 2;
+        } else if (strcmp(*argv, "--layer") == 0 && argv[1] != NULL) {
+            *ret_layer = *++argv;
+        } else {
+            return NULL;
+        }
+    }
+    return *argv == NULL ? NULL : argv;
+}
+
+static int
+show(char **files, const char *format, const char *layer)
+{
+    abx_error *error = NULL;
+    char *text = NULL;
+    size_t length;
+    abx_status outcome = abx_audit_render(
+            (const char *const *)files, count(files), format, layer, &text, &length, &error);
+
+    if (outcome < 0) {
+        return report_refusal(error);
+    }
+    fwrite(text, 1, length, stdout);
+    abx_free(text);
+    return (int)outcome;
+}
+
 int
 command_audit(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[0], "verify") != 0) {
+    const char *format = "text", *layer = NULL;
+    char **files;
+
+    if (argc < 2) {
         return usage();
     }
-    return verify(argv + 1);
+    if (strcmp(argv[0], "verify") == 0) {
+        return verify(argv + 1);
+    }
+    files = parse(argv + 1, &format, &layer);
+    if (files != NULL && strcmp(argv[0], "show") == 0 && strcmp(format, "html") != 0) {
+        return show(files, format, layer);
+    }
+    if (files != NULL && strcmp(argv[0], "report") == 0 && strcmp(format, "html") == 0) {
+        return show(files, format, layer);
+    }
+    return usage();
 }

@@ -509,6 +509,11 @@ enum abx_audit_values {
  * be read. */
 ABX_API abx_status abx_audit_verify(const char *const *paths, size_t count,
         abx_report **ret_report, abx_error **reterr);
+/* The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one
+ * page that loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL).
+ * The outcome is that of abx_audit_verify; where a log is not whole the last lines say so. */
+ABX_API abx_status abx_audit_render(const char *const *paths, size_t count, const char *format,
+        const char *layer, char **ret_text, size_t *ret_length, abx_error **reterr);
 
 /* ---- preflight ------------------------------------------------------------------------ */
 /* What this host can enforce of `policy` (NULL: of everything).  Tries it: a harmless canary is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/verify.h"
+#include "audit/render.h"
 
 #include "api/door.h"
 #include "supervise/report.h"
@@ -30,26 +30,22 @@ add_row(abx_report *report, const char *path, const struct audit_file *file)
                                       is_whole ? "" : texts[4], file->problem });
 }
 
-/* The outcome, or a failure. */
+/* One file of a log; ABX_OK: it could be read. */
 static abx_status
-verify_file(
-        const char *path, bool is_last, struct chain *chain, abx_report *report, struct fail *fail)
+read_file(const char *path, bool is_last, struct chain *chain, const struct audit_visitor *visitor,
+        struct audit_file *file, struct fail *fail)
 {
     AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct audit_file file;
     abx_status r;
 
     if (fd < 0) {
         return fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path);
     }
-    r = audit_read(fd, chain, NULL, &file, fail);
-    if (r < 0) {
-        return r;
+    r = audit_read(fd, chain, visitor, file, fail);
+    if (r == ABX_OK && file->state == ABX_AUDIT_TORN && !is_last) {
+        file->state = ABX_AUDIT_BROKEN;
     }
-    if (file.state == ABX_AUDIT_TORN && !is_last) {
-        file.state = ABX_AUDIT_BROKEN;
-    }
-    return add_row(report, path, &file) ? (abx_status)file.state : fail_nomem(fail);
+    return r;
 }
 
 abx_status
@@ -58,23 +54,83 @@ abx_audit_verify(
 {
     const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_IO;
     AUTO(report_unrefp) abx_report *report = NULL;
+    struct audit_file file = { .state = ABX_AUDIT_WHOLE };
     struct fail fail = { 0 };
     struct chain chain;
-    abx_status r = ABX_AUDIT_WHOLE;
+    abx_status r;
 
     if (paths == NULL || count == 0 || ret_report == NULL) {
         fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument, or no file");
         return door_out(&fail, may, reterr);
     }
     report = report_new(columns, N_ELEMENTS(columns));
-    r = report == NULL ? fail_nomem(&fail) : ABX_AUDIT_WHOLE;
+    r = report == NULL ? fail_nomem(&fail) : ABX_OK;
     chain_begin(&chain);
-    for (size_t i = 0; r == ABX_AUDIT_WHOLE && i < count; i++) {
-        r = verify_file(paths[i], i + 1 == count, &chain, report, &fail);
+    for (size_t i = 0; r == ABX_OK && file.state == ABX_AUDIT_WHOLE && i < count; i++) {
+        r = read_file(paths[i], i + 1 == count, &chain, NULL, &file, &fail);
+        if (r == ABX_OK && !add_row(report, paths[i], &file)) {
+            r = fail_nomem(&fail);
+        }
     }
     if (r < 0) {
         return door_out(&fail, may, reterr);
     }
     *ret_report = steal_ptr(&report);
-    return r;
+    return (abx_status)file.state;
+}
+
+/* ---- for people ---- */
+static abx_status
+render_files(const char *const *paths, size_t count, struct rendering *rendering,
+        struct audit_file *file, struct fail *fail)
+{
+    const struct audit_visitor visitor = { render_record, rendering };
+    char problem[256] = "";
+    struct chain chain;
+
+    chain_begin(&chain);
+    rendering->renderer->begin(&rendering->out);
+    for (size_t i = 0; file->state == ABX_AUDIT_WHOLE && i < count; i++) {
+        abx_status r = read_file(paths[i], i + 1 == count, &chain, &visitor, file, fail);
+
+        if (r < 0) {
+            return r;
+        }
+        if (file->state != ABX_AUDIT_WHOLE) {
+            snprintf(problem, sizeof problem, "file %zu, line %" PRIu64 ", byte %" PRIu64 ": %s",
+                    i + 1, file->line, file->byte, file->problem);
+        }
+    }
+    rendering->renderer->end(&rendering->out, problem);
+    return ABX_OK;
+}
+
+abx_status
+abx_audit_render(const char *const *paths, size_t count, const char *format, const char *layer,
+        char **ret_text, size_t *ret_length, abx_error **reterr)
+{
+    const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_IO;
+    struct rendering rendering = { .renderer = renderer_find(format == NULL ? "text" : format),
+        .layer = layer };
+    struct audit_file file = { .state = ABX_AUDIT_WHOLE };
+    struct fail fail = { 0 };
+    char *text;
+    abx_status r;
+
+    if (paths == NULL || count == 0 || ret_text == NULL || rendering.renderer == NULL) {
+        fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument, no file, or an unknown format");
+        return door_out(&fail, may, reterr);
+    }
+    r = render_files(paths, count, &rendering, &file, &fail);
+    if (r < 0) {
+        str_done(&rendering.out);
+        return door_out(&fail, may, reterr);
+    }
+    text = str_steal(&rendering.out, ret_length);
+    if (text == NULL) {
+        fail_nomem(&fail);
+        return door_out(&fail, may, reterr);
+    }
+    *ret_text = text;
+    return (abx_status)file.state;
 }

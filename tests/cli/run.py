@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tool's own words: exit statuses, messages and lines that programs read.  run.py PATH-OF-AGENTBOX"""
+import html.parser
 import json
 import os
 import re
@@ -98,6 +99,54 @@ CASES = [
 ]
 
 
+class Page(html.parser.HTMLParser):
+    """The elements and the text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.text = set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.add(tag)
+        self.elements |= {name for name, _ in attrs if name.startswith("on") or name in ("src", "href")}
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def audit():
+    """What is tried, and whether it is as it should be."""
+    hostile = "/etc/<img src=x onerror=alert(1)>"
+
+    def call(*words):
+        return subprocess.run([agentbox, *words], cwd=workspace, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        workspace = os.path.join(folder, "w")
+        os.mkdir(workspace)
+        done = call("run", "--audit", "log", "--", "sh", "-c", f"echo >'{hostile}'; cat log; echo >log; echo >log.new")
+        yield "the box has it not", "Permission denied" in done.stderr and "opened" not in done.stdout
+        done = call("audit", "verify", "log")
+        yield "a log that is whole", done.returncode == 0 and done.stdout.startswith("log: ") and done.stdout.endswith(": whole\n")
+        lines = [json.loads(line) for line in call("audit", "show", "--json", "log").stdout.splitlines()]
+        types = [line["type"] for line in lines]
+        yield "its records", types[:3] == ["opened", "spawn", "started"] and types[-2:] == ["exited", "closed"] and types.count("denial") == 4
+        done = call("audit", "show", "--layer", "filesystem", "log")
+        yield "one layer", done.stdout.count("\n") == 4 and hostile in done.stdout
+        page = Page(call("audit", "report", "--html", "log").stdout)
+        yield "the page's text", hostile in page.text
+        yield "nothing but its own elements", not page.elements & {"script", "img", "src", "href", "onerror", "link", "iframe"}
+        with open(os.path.join(workspace, "log"), "r+b") as file:
+            text = file.read()
+            file.seek(text.index(b"denial"))
+            file.write(b"Denial")
+        done = call("audit", "verify", "log")
+        yield "a change", done.returncode == 2 and bool(re.search(r"line 4, byte \d+: the record was changed", done.stdout))
+        done = call("audit", "show", "log")
+        yield "a change in what is shown", done.returncode == 2 and "NOT WHOLE: file 1, line 4" in done.stdout
+
+
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -167,6 +216,10 @@ def main():
         passed, failed = passed + good, failed + (not good)
         if not good:
             print("the events of a command that did not start:", types)
+    for what, good in audit():
+        passed, failed = passed + good, failed + (not good)
+        if not good:
+            print(f"the audit log: {what}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

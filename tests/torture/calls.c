@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -57,7 +58,9 @@ WRAP(int, -1, ENOMEM, faccessat, (int a, const char *b, int c, int d), (a, b, c,
 WRAP(int, -1, ENOMEM, fchdir, (int a), (a))
 WRAP(int, -1, EIO, fchmod, (int a, mode_t b), (a, b))
 WRAP(int, -1, EIO, fchownat, (int a, const char *b, uid_t c, gid_t d, int e), (a, b, c, d, e))
+WRAP(int, -1, EIO, fdatasync, (int a), (a))
 WRAP(DIR *, NULL, ENOMEM, fdopendir, (int a), (a))
+WRAP(int, -1, ENOMEM, flock, (int a, int b), (a, b))
 WRAP(FILE *, NULL, EMFILE, fopen64, (const char *a, const char *b), (a, b))
 WRAP(int, -1, ENOMEM, fsconfig, (int a, unsigned b, const char *c, const void *d, int e), (a, b, c, d, e))
 WRAP(int, -1, EMFILE, fsmount, (int a, unsigned b, unsigned c), (a, b, c))

@@ -149,6 +149,7 @@ abx_status abx_context_answer(abx_context *context, uint64_t ticket, const abx_a
 abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
 abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
 abx_status abx_audit_verify(const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr);
+abx_status abx_audit_render(const char *const *paths, size_t count, const char *format, const char *layer, char **ret_text, size_t *ret_length, abx_error **reterr);
 abx_status abx_preflight(abx_policy *policy, abx_report **ret_report, abx_error **reterr);
 size_t abx_report_get_count(abx_report *report);
 const char *abx_report_get_string(abx_report *report, size_t row, const char *column);
@@ -318,6 +319,10 @@ DOCS = {
         '"hash" (of the last one), "state" ("whole", "torn", "broken"), "line" and "byte" of the break (else ""), '
         '"problem". That the newest records were cut off shows only who kept an earlier "last" and "hash"; that the '
         'oldest are missing, "first". ABX_ERR_IO: a file cannot be read.',
+    'abx_audit_render':
+        'The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one page that '
+        'loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that '
+        'of abx_audit_verify; where a log is not whole the last lines say so.',
     'abx_preflight':
         'What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a '
         'throw-away boundary and must be stopped; an API that merely returned success is not believed.',

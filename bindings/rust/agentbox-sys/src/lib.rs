@@ -562,6 +562,10 @@ extern "C" {
     /// records were cut off shows only who kept an earlier "last" and "hash"; that the oldest are missing, "first".
     /// ABX_ERR_IO: a file cannot be read.
     pub fn abx_audit_verify(paths: *const *const c_char, count: usize, ret_report: *mut *mut abx_report, reterr: *mut *mut abx_error) -> abx_status;
+    /// The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one page that loads
+    /// and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that of
+    /// abx_audit_verify; where a log is not whole the last lines say so.
+    pub fn abx_audit_render(paths: *const *const c_char, count: usize, format: *const c_char, layer: *const c_char, ret_text: *mut *mut c_char, ret_length: *mut usize, reterr: *mut *mut abx_error) -> abx_status;
     /// What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a throw-away
     /// boundary and must be stopped; an API that merely returned success is not believed.
     pub fn abx_preflight(policy: *mut abx_policy, ret_report: *mut *mut abx_report, reterr: *mut *mut abx_error) -> abx_status;

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns the ways in which the records of a log are shown but for the page.  Names in a log are
+ * hostile, and so may be the log: what is not seen is written out, and bodies are read strictly. */
+#include "audit/render.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define BODY_NESTING 8u
+
+const struct renderer *
+renderer_find(const char *format)
+{
+    static const struct renderer *const all[] = { &render_text, &render_json, &render_html };
+
+    for (size_t i = 0; i < N_ELEMENTS(all); i++) {
+        if (strcmp(all[i]->name, format) == 0) {
+            return all[i];
+        }
+    }
+    return NULL;
+}
+
+const char *
+body_text(const struct json *body, const char *key)
+{
+    const struct json *value =
+            json_kind_of(body) == JSON_KIND_OBJECT ? json_member(body, key) : NULL;
+
+    return value != NULL && json_kind_of(value) == JSON_KIND_TEXT ? json_text(value) : "";
+}
+
+static void
+add_word(struct str *out, const char *before, const char *word)
+{
+    if (word[0] != '\0') {
+        str_add(out, before);
+        str_add(out, word);
+    }
+}
+
+static void
+add_number(struct str *out, const struct json *body, const char *key)
+{
+    const struct json *value =
+            json_kind_of(body) == JSON_KIND_OBJECT ? json_member(body, key) : NULL;
+
+    if (value != NULL && json_kind_of(value) == JSON_KIND_INTEGER) {
+        str_printf(out, " %s %" PRId64, key, json_number(value));
+    }
+}
+
+void
+body_summary(const struct json *body, struct str *out)
+{
+    static const char *const numbers[] = { "port", "repeats", "ticket", "exit_code", "bytes",
+        "records" };
+
+    add_word(out, "", body_text(body, "verb"));
+    add_word(out, " ", body_text(body, "target"));
+    for (size_t i = 0; i < N_ELEMENTS(numbers); i++) {
+        add_number(out, body, numbers[i]);
+    }
+    add_word(out, " by ", body_text(body, "program"));
+    add_word(out, " rule ", body_text(body, "rule"));
+    add_word(out, " approver ", body_text(body, "approver"));
+    add_word(out, " ", body_text(body, "exit_reason"));
+    add_word(out, ": ", body_text(body, "reason"));
+}
+
+bool
+render_record(void *data, const struct record *record)
+{
+    struct rendering *rendering = data;
+    struct json_problem problem = { 0 };
+    struct json *body = record->body == NULL ? NULL
+                                             : json_read(record->body, record->body_length,
+                                                       BODY_NESTING, &problem);
+    bool wanted = rendering->layer == NULL ||
+                  (body != NULL && strcmp(body_text(body, "layer"), rendering->layer) == 0);
+
+    if (wanted) {
+        rendering->renderer->record(&rendering->out, record, body);
+    }
+    json_free(body);
+    return !rendering->out.failed && !problem.no_memory;
+}
+
+/* ---- text ---- */
+static void
+begin_nothing(struct str *out)
+{
+    str_add(out, "");
+}
+
+static void
+record_text(struct str *out, const struct record *record, const struct json *body)
+{
+    AUTO(str_done) struct str line = { 0 };
+
+    str_printf(&line, "%" PRIu64, record->n);
+    if (body == NULL) {
+        str_add(&line, record->body == NULL ? " redacted" : " (no JSON)");
+    } else {
+        add_word(&line, " ", body_text(body, "time"));
+        add_word(&line, " ", body_text(body, "type"));
+        add_word(&line, " ", body_text(body, "layer"));
+        add_number(&line, body, "box");
+        add_number(&line, body, "command");
+        str_add(&line, " ");
+        body_summary(body, &line);
+    }
+    if (line.failed) {
+        out->failed = true;
+        return;
+    }
+    str_add_escaped(out, line.data, line.length, false);
+    str_add(out, "\n");
+}
+
+static void
+end_text(struct str *out, const char *problem)
+{
+    if (problem[0] != '\0') {
+        str_printf(out, "NOT WHOLE: %s\n", problem);
+    }
+}
+
+const struct renderer render_text = { "text", begin_nothing, record_text, end_text };
+
+/* ---- JSON ---- */
+static void
+record_json(struct str *out, const struct record *record, const struct json *body)
+{
+    if (body == NULL) {
+        str_printf(out, "{\"n\":%" PRIu64 ",\"type\":\"%s\"}\n", record->n,
+                record->body == NULL ? "redacted" : "unreadable");
+        return;
+    }
+    str_printf(out, "{\"n\":%" PRIu64 "%s", record->n, json_count(body) > 0 ? "," : "");
+    str_add_bytes(out, record->body + 1, record->body_length - 1);
+    str_add(out, "\n");
+}
+
+static void
+end_json(struct str *out, const char *problem)
+{
+    if (problem[0] != '\0') {
+        str_add(out, "{\"type\":\"broken\",\"problem\":");
+        str_add_json(out, problem);
+        str_add(out, "}\n");
+    }
+}
+
+const struct renderer render_json = { "json", begin_nothing, record_json, end_json };
