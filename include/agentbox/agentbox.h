@@ -256,7 +256,8 @@ ABX_API void abx_identity_unref(abx_identity *identity);
  * may be NULL.  ABX_ERR_DENIED: its delegation has expired.  ABX_ERR_INVALID: there is
  * none, and the policy tells hosts of it.  ABX_ERR_UNSUPPORTED: this host cannot
  * enforce some rule; the error names it and what to change.  ABX_ERR_SETUP: the boundary did not stand, or its canary, an allowed
- * and a denied sample of each kind of rule, was not stopped; nothing is left of it. */
+ * and a denied sample of each kind of rule, was not stopped; nothing is left of it.  With an audit log,
+ * ABX_ERR_POLICY: commands could read or write it; ABX_ERR_IO: the box could not be recorded. */
 ABX_API abx_status abx_box_open(abx_context *context, abx_policy *policy, abx_identity *identity,
         abx_box **ret_box, abx_error **reterr);
 ABX_API uint64_t abx_box_get_id(abx_box *box);

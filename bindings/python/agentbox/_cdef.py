@@ -223,7 +223,8 @@ DOCS = {
         'ABX_ERR_DENIED: its delegation has expired. ABX_ERR_INVALID: there is none, and the policy tells hosts of it. '
         'ABX_ERR_UNSUPPORTED: this host cannot enforce some rule; the error names it and what to change. ABX_ERR_SETUP: '
         'the boundary did not stand, or its canary, an allowed and a denied sample of each kind of rule, was not '
-        'stopped; nothing is left of it.',
+        'stopped; nothing is left of it. With an audit log, ABX_ERR_POLICY: commands could read or write it; '
+        'ABX_ERR_IO: the box could not be recorded.',
     'abx_box_receipt':
         'JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both spellings, '
         'digest of the policy.',
