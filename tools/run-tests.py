@@ -220,13 +220,14 @@ def rust():
     result, output = run([sys.executable, str(ROOT / "tests/install/rust.py"), str(ROOT / "build-plain"), str(made)], 600)
     count("install and use from Rust", result, output)
     environment = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "build-plain/lib"))
-    programs = [path for path in (made / "target/debug/deps").glob("boxes-*") if os.access(path, os.X_OK)]
-    calls = ["env", "python3", str(ROOT / "tests/bindings/check.py"), str(made / "target/debug/examples/calls")]
-    agents = [["env", "python3", str(ROOT / "examples/check-output.py"), str(ROOT / f"examples/agent-python/{answer}.expected"),
-               str(made / "target/debug/examples/agent"), "--" + answer] for answer in ("yes", "no")]
+    check = ["env", "python3", str(ROOT / "examples/check-output.py")]
+    programs = {path.name.split("-")[0]: [str(path)] for path in (made / "target/debug/deps").glob("boxes-*") if os.access(path, os.X_OK)}
+    programs["calls"] = ["env", "python3", str(ROOT / "tests/bindings/check.py"), str(made / "target/debug/examples/calls")]
+    for answer in ("yes", "no"):  # the agent is Python's, word for word
+        programs[f"agent, {answer}"] = [*check, str(ROOT / f"examples/agent-python/{answer}.expected"), str(made / "target/debug/examples/agent"), "--" + answer]
     for who, prefix in people():
-        for command in [[str(path)] for path in programs] + [calls] + agents:
-            count(f"{pathlib.Path(command[-1]).name.split('-')[0]} in rust ({who})", *run(prefix + command, 300, env=environment))
+        for name, command in programs.items():
+            count(f"{name} in rust ({who})", *run(prefix + command, 300, env=environment))
     shutil.rmtree(made, ignore_errors=True)
 
 
