@@ -15,6 +15,7 @@
 struct tls {
     gnutls_session_t session;
     int fd;
+    bool is_open; /* its handshake is done */
     bool is_dry; /* the socket had no more to read */
     struct leaf *leaf; /* of a server */
     struct trust *trust; /* of a client */
@@ -76,7 +77,7 @@ set_up(struct tls *tls, int fd, unsigned side, gnutls_certificate_credentials_t 
     r = r < 0 ? r : gnutls_credentials_set(tls->session, GNUTLS_CRD_CERTIFICATE, credentials);
     return r < 0 ? r
                  : gnutls_alpn_set_protocols(tls->session, &http, 1,
-                           side == GNUTLS_SERVER ? GNUTLS_ALPN_MANDATORY : 0);
+                           (side & GNUTLS_SERVER) != 0 ? GNUTLS_ALPN_MANDATORY : 0);
 }
 
 struct tls *
@@ -126,8 +127,10 @@ tls_client(int fd, struct trust *trust, const char *name)
         tls_free(tls);
         return NULL;
     }
-    r = set_up(tls, fd, GNUTLS_CLIENT, trust_credentials(trust));
+    /* One key for the first packet: of P-256, which every server must take (RFC 8446, 9.1). */
+    r = set_up(tls, fd, GNUTLS_CLIENT | GNUTLS_KEY_SHARE_TOP, trust_credentials(trust));
     if (r >= 0) {
+        tickets_use(trust_tickets(trust), name, tls->session);
         gnutls_session_set_verify_function(tls->session, verify);
     }
     if (r >= 0 && !is_address(name)) {
@@ -145,6 +148,9 @@ tls_free(struct tls *tls)
 {
     if (tls == NULL) {
         return;
+    }
+    if (tls->is_open && tls->trust != NULL) {
+        tickets_keep(trust_tickets(tls->trust), tls->name, tls->session);
     }
     if (tls->session != NULL) {
         gnutls_deinit(tls->session);
@@ -184,6 +190,7 @@ tls_handshake(struct tls *tls)
         }
     }
     if (r == GNUTLS_E_SUCCESS) {
+        tls->is_open = true;
         return 1;
     }
     if (failed(tls, r) == TLS_AGAIN) {

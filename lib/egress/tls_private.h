@@ -4,6 +4,7 @@
 #define ABX_EGRESS_TLS_PRIVATE_H
 
 #include "egress/tls.h"
+#include "egress/tls_tickets.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -19,6 +20,7 @@ void leaf_unref(struct leaf *leaf);
 const gnutls_datum_t *authority_ticket_key(const struct authority *authority);
 
 gnutls_certificate_credentials_t trust_credentials(const struct trust *trust);
+struct tickets *trust_tickets(struct trust *trust);
 /* Whether the peer of the session, whose handshake goes on, is `name`: 0, or an error; *ret_why
  * says why. */
 int trust_verify(

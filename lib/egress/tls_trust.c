@@ -22,6 +22,7 @@ struct trust {
     struct store *store;
     gnutls_x509_trust_list_t extra; /* NULL: none */
     gnutls_certificate_credentials_t credentials;
+    struct tickets tickets; /* egress thread */
 };
 
 static void *
@@ -122,6 +123,7 @@ trust_free(struct trust *trust)
     if (trust == NULL) {
         return;
     }
+    tickets_done(&trust->tickets);
     if (trust->extra != NULL) {
         gnutls_x509_trust_list_deinit(trust->extra, 1);
     }
@@ -135,6 +137,12 @@ gnutls_certificate_credentials_t
 trust_credentials(const struct trust *trust)
 {
     return trust->credentials;
+}
+
+struct tickets *
+trust_tickets(struct trust *trust)
+{
+    return &trust->tickets;
 }
 
 /* ---- verifying ---- */

@@ -132,6 +132,46 @@ START_TEST(an_authority_is_believed_only_where_it_was_added)
 }
 END_TEST
 
+/* A connection in which both said something, so that what is given to come back has arrived. */
+static void
+talk(const char *is, const char *wanted)
+{
+    connect_streams(is, trust, wanted);
+    run(1000);
+    ck_assert_msg(client->is_open, "%s", client->why);
+    evbuffer_add(server->output, "hello", 5);
+    run(1000);
+    ck_assert_uint_eq(evbuffer_get_length(client->input), 5);
+    hang_up();
+}
+
+START_TEST(an_origin_that_was_verified_comes_back_without_its_certificate)
+{
+    talk("a.example", "a.example");
+    talk("b.example", "a.example"); /* it would not be believed */
+    talk("b.example", "a.example");
+}
+END_TEST
+
+START_TEST(nobody_comes_back_by_another_name_or_in_another_box)
+{
+    struct trust *other;
+
+    talk("a.example", "a.example");
+    connect_streams("a.example", trust, "b.example");
+    run(1000);
+    ck_assert(client->has_failed && !client->is_open);
+    ck_assert_str_eq(client->why, "its certificate is for another name");
+    hang_up();
+    ck_assert_int_eq(trust_new(store, NULL, &other, &fail), ABX_OK);
+    connect_streams("a.example", other, "a.example");
+    run(1000);
+    ck_assert(client->has_failed && !client->is_open);
+    hang_up();
+    trust_free(other);
+}
+END_TEST
+
 START_TEST(what_is_added_must_hold_a_certificate)
 {
     static const char *const texts[] = { "", "hello",
@@ -301,6 +341,8 @@ make_suite(void)
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_loop_test(cases, an_origin_is_who_its_certificate_says, 0, N_ELEMENTS(name_cases));
     tcase_add_test(cases, an_authority_is_believed_only_where_it_was_added);
+    tcase_add_test(cases, an_origin_that_was_verified_comes_back_without_its_certificate);
+    tcase_add_test(cases, nobody_comes_back_by_another_name_or_in_another_box);
     tcase_add_test(cases, what_is_added_must_hold_a_certificate);
     tcase_add_test(cases, the_authority_shows_its_certificate_and_no_key);
     tcase_add_test(cases, bytes_arrive_both_ways_within_bounds_and_end);
