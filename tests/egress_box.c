@@ -64,6 +64,26 @@ note(uint32_t type, const struct act *act, const char *rule, const char *reason)
     pthread_cond_broadcast(&changed);
 }
 
+static char last_body[1024];
+static const char *next_key;
+
+void
+broker_gives_key(const char *key)
+{
+    next_key = key;
+}
+
+const char *
+broker_body(void)
+{
+    static char copy[sizeof last_body];
+
+    pthread_mutex_lock(&lock);
+    memcpy(copy, last_body, sizeof copy);
+    pthread_mutex_unlock(&lock);
+    return copy;
+}
+
 static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
@@ -71,6 +91,14 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
 
     pthread_mutex_lock(&lock);
     n_asked++;
+    snprintf(last_body, sizeof last_body, "%.*s", (int)act->body_length,
+            act->body == NULL ? "" : act->body);
+    if (act->unreadable != NULL) {
+        snprintf(last_body, sizeof last_body, "%s", act->unreadable);
+    }
+    if (act->key != NULL && next_key != NULL) {
+        snprintf(act->key, ACTION_KEY_SIZE, "%s", next_key);
+    }
     for (size_t i = 0; i < n_rules; i++) {
         if (strncmp(act->target, rules[i].beginning, strlen(rules[i].beginning)) == 0) {
             verdict = rules[i].verdict;

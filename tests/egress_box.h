@@ -33,6 +33,10 @@ void egress_box_left_nothing(void);
  * own; equal ones do not share it. */
 void broker_says(const char *beginning, abx_verdict verdict);
 size_t broker_asked(void); /* how often decide was called */
+/* What is decided about next are actions with this key; NULL: none is. */
+void broker_gives_key(const char *key);
+/* The body that was decided about last, or why there was none; "": neither. */
+const char *broker_body(void);
 size_t broker_withdrawn(void);
 uint64_t broker_ticket(void); /* of the last question; waits until there is one */
 void broker_tells(struct told *ret_told); /* the oldest that was not taken; waits for it */

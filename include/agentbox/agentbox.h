@@ -299,6 +299,17 @@ ABX_API abx_status abx_box_outcome(
  * the list of it), and addresses without a name. */
 ABX_API abx_status abx_box_suggest(
         abx_box *box, char **ret_json, size_t *ret_length, abx_error **reterr);
+/* May this action (ABX_REQUEST_ACTION: `target` is its name, `verb` its arguments, a JSON object or NULL)
+ * be done?  ABX_OK: `decision` says allow or deny, and a denial has its event.  ABX_NONE: an approver
+ * is asked under *ret_ticket; after the yes the same request is allowed, once where the answer was for
+ * once or for a command.  What is allowed counts against the policy's limits of the action, as HTTP
+ * requests that count as it do; `per_command` is not about it: each request is a call of its own.
+ * *ret_json (may be NULL; the caller frees) is an object: "verdict"; "arguments" in their one form, which
+ * are what was shown, granted and may be done; "rule", "reason" (it begins with the JSON pointer of the
+ * argument that does not fit) and "alternative" where it is denied; "ticket"; and "idempotency_key",
+ * by which a server knows what was allowed once when it comes twice. */
+ABX_API abx_status abx_box_request(abx_box *box, const abx_request *request, abx_decision *decision,
+        uint64_t *ret_ticket, char **ret_json, abx_error **reterr);
 ABX_API abx_status abx_box_kill(abx_box *box); /* every process in it, at once */
 ABX_API abx_box *abx_box_ref(abx_box *box);
 ABX_API void abx_box_unref(abx_box *box); /* the last one kills and reaps */
@@ -431,7 +442,8 @@ enum abx_field_values {
     ABX_FIELD_APPROVERS = 33,   /* on an approval: how many different ones must say yes */
     ABX_FIELD_STEP_UP = 34,     /* on an approval: 1, a yes needs evidence */
     ABX_FIELD_APPROVER = 35,    /* who answered: a name, or two with a comma between them */
-    ABX_FIELD_EVIDENCE = 36     /* SHA-256 of the evidence, hex; two with a comma */
+    ABX_FIELD_EVIDENCE = 36,    /* SHA-256 of the evidence, hex; two with a comma */
+    ABX_FIELD_IDEMPOTENCY_KEY = 37 /* of an action that was allowed */
 };
 
 /* Readable while events are queued: a pipe end on Unix, an event HANDLE on Windows.  Each call makes a

@@ -23,6 +23,8 @@ struct refusal {
     uint64_t ticket; /* of the question that was answered with no; else 0 */
 };
 
+#define ACTION_KEY_SIZE 33u
+
 /* What is done. */
 struct act {
     uint32_t request; /* ABX_REQUEST_* */
@@ -38,6 +40,12 @@ struct act {
                  */
     bool looks; /* no use of a grant is taken: that is for the call which this one is before */
     uint64_t *counted; /* set to the grant of which a use was taken, or would be; or NULL */
+    const char *body; /* of a request: JSON that is its arguments; NULL: it has none */
+    size_t body_length;
+    const char *unreadable; /* of a request: why its body is not there; or NULL */
+    const char *action; /* what it counts as, where the broker found that; or NULL */
+    char *key; /* ACTION_KEY_SIZE: written where an action is allowed, or will be by an answer: by
+                  that a server knows it again; or NULL */
     struct refusal *refusal; /* written where it is denied, or would be by an answer; or NULL */
 };
 

@@ -237,6 +237,7 @@ advance(struct session *session)
     }
     switch (exchange->stage) {
     case STAGE_CONNECT:
+    case STAGE_ARGUMENTS:
     case STAGE_REQUEST:
     case STAGE_COLLECT:
     case STAGE_CREDENTIALS:
@@ -266,6 +267,7 @@ patience(const struct session *session)
         return evbuffer_get_length(session->client->input) > 0 ? PATIENCE_HEAD : PATIENCE_IDLE;
     }
     switch (exchange->stage) {
+    case STAGE_ARGUMENTS:
     case STAGE_COLLECT:
         return PATIENCE_BODY;
     case STAGE_ORIGIN:

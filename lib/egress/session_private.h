@@ -42,6 +42,7 @@ struct flow {
 
 enum stage {
     STAGE_CONNECT, /* may it go there?  A proxy asks for each request */
+    STAGE_ARGUMENTS, /* the body is gathered, since it is decided about */
     STAGE_REQUEST, /* may it be made? */
     STAGE_COLLECT, /* the body is gathered, since it is needed with the head */
     STAGE_CREDENTIALS,
@@ -64,6 +65,8 @@ struct exchange {
     struct replace *replace;
     struct flow out;
     struct evbuffer *collected; /* the body; NULL: it streams */
+    const char *unreadable; /* why it has no arguments that can be decided about; or NULL */
+    char key[ACTION_KEY_SIZE]; /* of the action that the request counts as; "": none */
     struct sealed *head; /* as it is sent */
     bool waits; /* for a secret */
     bool has_begun; /* the head was sent */
@@ -124,7 +127,15 @@ extern unsigned session_second_ms;
 /* session_request.c: from the first byte of a request until it may go out. */
 bool request_read(struct session *session); /* a new exchange */
 bool request_advance(struct session *session);
+/* "https://host/path?query", as it is decided about; NULL: no memory. */
+char *request_url(const struct session *session);
+void request_deny_unreadable(struct session *session, int status, const char *why);
 void exchange_free(struct exchange *exchange);
+
+/* session_action.c: STAGE_ARGUMENTS. */
+bool arguments_advance(struct session *session);
+/* What of the body is decided about; the length is 0 where there is none. */
+const char *arguments_bytes(const struct exchange *exchange, size_t *ret_length);
 
 /* session_origin.c */
 bool origin_advance(struct session *session); /* STAGE_ORIGIN */

@@ -3,6 +3,8 @@
  * decided, and given its credentials.  A held question holds this connection and nothing else. */
 #include "egress/session_private.h"
 
+#include "base/mem.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +30,8 @@ exchange_free(struct exchange *exchange)
     free(exchange);
 }
 
-static void
-deny_unreadable(struct session *session, int status, const char *why)
+void
+request_deny_unreadable(struct session *session, int status, const char *why)
 {
     char reason[sizeof((struct refusal *)0)->reason];
 
@@ -59,7 +61,7 @@ find_place_for_proxy(struct session *session)
     const struct http_head *request = &exchange->request;
 
     if (request->form != HTTP_ABSOLUTE || request->is_https) {
-        deny_unreadable(session, 400,
+        request_deny_unreadable(session, 400,
                 request->is_https ? "a proxy is asked for https by CONNECT"
                                   : "a proxy wants a URL as its target");
         return false;
@@ -79,7 +81,7 @@ is_for_here(struct session *session)
     char reason[sizeof((struct refusal *)0)->reason];
 
     if (request->form == HTTP_AUTHORITY) {
-        deny_unreadable(session, 400, "this is no proxy");
+        request_deny_unreadable(session, 400, "this is no proxy");
         return false;
     }
     if (strcmp(exchange->host, here->name) == 0 &&
@@ -107,7 +109,7 @@ find_place(struct session *session)
     }
     if (!spell_host(&exchange->request, exchange->host)) {
         exchange->host[0] = '\0';
-        deny_unreadable(session, 400, "its host is no valid name");
+        request_deny_unreadable(session, 400, "its host is no valid name");
         return false;
     }
     if (session->is_proxy) {
@@ -161,7 +163,7 @@ request_read(struct session *session)
     session->exchange = exchange;
     if (r < 0) {
         exchange->request = (struct http_head){ .length = 0 };
-        deny_unreadable(session, -r, why);
+        request_deny_unreadable(session, -r, why);
         return true;
     }
     if (!keep_head(exchange, input, (size_t)r)) {
@@ -169,7 +171,7 @@ request_read(struct session *session)
         return true;
     }
     if (find_place(session)) {
-        exchange->stage = session->is_proxy ? STAGE_CONNECT : STAGE_REQUEST;
+        exchange->stage = session->is_proxy ? STAGE_CONNECT : STAGE_ARGUMENTS;
     }
     return true;
 }
@@ -221,31 +223,42 @@ ask_for_connection(struct session *session)
     ask(session, &act);
 }
 
-static void
-ask_for_request(struct session *session)
+char *
+request_url(const struct session *session)
 {
-    struct exchange *exchange = session->exchange;
-    const struct span *path = &exchange->request.path, *method = &exchange->request.method;
-    struct str url = { 0 }, verb = { 0 };
-    struct act act = {
-        .request = ABX_REQUEST_HTTP,
-        .port = exchange->port,
-        .content = -1,
-    };
+    const struct exchange *exchange = session->exchange;
+    const struct span *path = &exchange->request.path;
+    struct str url = { 0 };
 
     str_add(&url, session->is_tls ? "https://" : "http://");
     http_authority_write(&url, exchange->host, exchange->port, session->is_tls);
     str_add_bytes(&url, path->at, path->length);
-    str_add_bytes(&verb, method->at, method->length);
-    if (url.failed || verb.failed) {
+    return str_steal(&url, NULL);
+}
+
+static void
+ask_for_request(struct session *session)
+{
+    struct exchange *exchange = session->exchange;
+    const struct span *method = &exchange->request.method;
+    AUTO(freep) char *url = request_url(session);
+    AUTO(freep) char *verb = strndup(method->at, method->length);
+    struct act act = {
+        .request = ABX_REQUEST_HTTP,
+        .port = exchange->port,
+        .target = url,
+        .verb = verb,
+        .content = -1,
+        .unreadable = exchange->unreadable,
+        .key = exchange->key,
+    };
+
+    if (url == NULL || verb == NULL) {
         session_abort(session);
-    } else {
-        act.target = url.data;
-        act.verb = verb.data;
-        ask(session, &act);
+        return;
     }
-    str_done(&url);
-    str_done(&verb);
+    act.body = arguments_bytes(exchange, &act.body_length);
+    ask(session, &act);
 }
 
 /* True: allowed, and the next stage may begin. */
@@ -303,10 +316,15 @@ start_credentials(struct session *session)
         .length = exchange->request.content_length };
 
     exchange->replace = replace_new(&setup);
-    if (exchange->replace == NULL || !flow_start(&exchange->out, &exchange->request, &frame)) {
+    if (exchange->replace == NULL) {
         return false;
     }
-    if (wants_body(exchange)) {
+    if (exchange->collected != NULL) { /* decided about; its length is known now */
+        exchange->out.frame = (struct http_frame){ .framing = HTTP_LENGTH,
+            .length = evbuffer_get_length(exchange->collected) };
+    } else if (!flow_start(&exchange->out, &exchange->request, &frame)) {
+        return false;
+    } else if (wants_body(exchange)) {
         exchange->collected = evbuffer_new();
         if (exchange->collected == NULL) {
             return false;
@@ -347,14 +365,21 @@ collect(struct session *session)
 
 /* Fields that are ours to say. */
 static size_t
-own_fields(const struct session *session, struct http_own own[1])
+own_fields(const struct session *session, struct http_own own[2])
 {
     const struct egress_box *box = session->part.box;
     const struct exchange *exchange = session->exchange;
     const char *identity = policy_identity_header(box->policy, exchange->host, exchange->port);
 
-    own[0] = (struct http_own){ identity, box->identity };
-    return identity != NULL;
+    size_t n = 0;
+
+    if (identity != NULL) {
+        own[n++] = (struct http_own){ identity, box->identity };
+    }
+    if (exchange->key[0] != '\0') {
+        own[n++] = (struct http_own){ "Idempotency-Key", exchange->key };
+    }
+    return n;
 }
 
 /* The head as it goes out.  False: it waits, or was refused. */
@@ -365,7 +390,7 @@ write_head(struct session *session)
     struct evbuffer *head = evbuffer_new();
     struct str text = { 0 };
     enum replace_result result = REPLACE_REFUSED;
-    struct http_own own[1];
+    struct http_own own[2];
     size_t n_own = own_fields(session, own);
 
     http_request_write(&text, &exchange->request, exchange->host, exchange->port, session->is_tls,
@@ -415,12 +440,15 @@ request_advance(struct session *session)
                 session_abort(session);
                 return true;
             }
-            exchange->stage = STAGE_REQUEST;
+            exchange->stage = STAGE_ARGUMENTS;
             if (!policy_reads_http(session->part.box->policy, exchange->host, exchange->port)) {
+                exchange->stage = STAGE_REQUEST;
                 exchange->is_asked = exchange->is_decided = true; /* that was all */
             }
         }
         return changed;
+    case STAGE_ARGUMENTS:
+        return arguments_advance(session);
     case STAGE_REQUEST:
         if (pass_decision(session, ask_for_request, &changed) && !start_credentials(session)) {
             session_abort(session);

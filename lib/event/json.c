@@ -44,6 +44,7 @@ static const struct json_field {
     { ABX_FIELD_STEP_UP, "step_up", NULL },
     { ABX_FIELD_APPROVER, "approver", NULL },
     { ABX_FIELD_EVIDENCE, "evidence", NULL },
+    { ABX_FIELD_IDEMPOTENCY_KEY, "idempotency_key", NULL },
     { ABX_FIELD_EXIT_REASON, "exit_reason", name_of_exit },
     { ABX_FIELD_EXIT_CODE, "exit_code", NULL },
     { ABX_FIELD_DROPPED, "dropped", NULL },

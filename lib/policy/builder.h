@@ -60,6 +60,7 @@ struct entry_texts {
     struct http_rule *http; /* of a host: the requests it is about; borrowed */
     uint32_t n_http;
     struct consent consent; /* of an action */
+    const struct action_type *action; /* the same; kept by the layer, or NULL */
 };
 
 abx_policy_builder *builder_new(struct fail *fail); /* without a profile */

@@ -44,6 +44,7 @@ add_rule(abx_policy_builder *builder, struct rule *rule, const struct entry_text
     rule->http = texts->http;
     rule->n_http = texts->n_http;
     rule->consent = texts->consent;
+    rule->action = texts->action;
     if (is_replaced(layer, rule)) {
         return ABX_OK;
     }

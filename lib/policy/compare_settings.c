@@ -4,6 +4,7 @@
  * thread. */
 #include "policy/compare_private.h"
 #include "policy/identity.h"
+#include "policy/index.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -252,6 +253,78 @@ compare_identity(struct comparison *comparison, const struct policy_identity *be
                    : compare_text(comparison, "identity", old.data, new.data, fail);
 }
 
+/* ---- actions: whether they may be done is compared as requests ---- */
+static abx_status
+compare_action(struct comparison *comparison, const char *action, struct fail *fail)
+{
+    const struct action_limits before = policy_action_limits(comparison->sides[BEFORE], action);
+    const struct action_limits after = policy_action_limits(comparison->sides[AFTER], action);
+    AUTO(str_done) struct str old = { 0 };
+    AUTO(str_done) struct str new = { 0 };
+    char name[200];
+    abx_status r;
+
+    policy_action_text(comparison->sides[BEFORE], action, &old);
+    policy_action_text(comparison->sides[AFTER], action, &new);
+    if (old.failed || new.failed) {
+        return fail_nomem(fail);
+    }
+    snprintf(name, sizeof name, "action %.130s arguments", action);
+    r = compare_text(comparison, name, old.data, new.data, fail);
+    snprintf(name, sizeof name, "action %.130s limits.per_command", action);
+    r = r == ABX_OK ? compare_number(
+                              comparison, name, before.per_command, after.per_command, true, fail)
+                    : r;
+    snprintf(name, sizeof name, "action %.130s limits.per_box", action);
+    return r == ABX_OK ? compare_number(comparison, name, before.per_box, after.per_box, true, fail)
+                       : r;
+}
+
+/* An action that a side denies is no matter of what it takes. */
+static bool
+is_done_by_both(const struct comparison *comparison, const char *action)
+{
+    abx_request request = { .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = action };
+    struct ruling ruling;
+
+    return policy_decide(comparison->sides[BEFORE], &request, &ruling) != ABX_VERDICT_DENY &&
+           policy_decide(comparison->sides[AFTER], &request, &ruling) != ABX_VERDICT_DENY;
+}
+
+/* In one layer a name stands once. */
+static bool
+is_in_an_outer_one(const struct vec *layers, size_t layer, const char *action)
+{
+    struct pick pick = { .rule = NO_RULE };
+
+    for (size_t i = 0; i < layer && pick.rule == NO_RULE; i++) {
+        index_pick_name(*vec_at(layers, struct layer *, i), ABX_REQUEST_ACTION, action, &pick);
+    }
+    return pick.rule != NO_RULE;
+}
+
+/* An action that both allow is one that some layer of `before` has. */
+static abx_status
+compare_actions(struct comparison *comparison, struct fail *fail)
+{
+    const struct vec *layers = &comparison->sides[BEFORE]->layers;
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; i < layers->count && r == ABX_OK; i++) {
+        const struct layer *layer = *vec_at(layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count && r == ABX_OK; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if (rule->kind == ABX_REQUEST_ACTION && !is_in_an_outer_one(layers, i, rule->pattern) &&
+                    is_done_by_both(comparison, rule->pattern)) {
+                r = compare_action(comparison, rule->pattern, fail);
+            }
+        }
+    }
+    return r;
+}
+
 abx_status
 compare_settings(struct comparison *comparison, struct fail *fail)
 {
@@ -276,5 +349,6 @@ compare_settings(struct comparison *comparison, struct fail *fail)
                     : r;
     r = r == ABX_OK ? compare_identity(comparison, before->identity, after->identity, fail) : r;
     r = r == ABX_OK ? compare_upstream(comparison, before->upstream, after->upstream, fail) : r;
+    r = r == ABX_OK ? compare_actions(comparison, fail) : r;
     return r == ABX_OK ? compare_credentials(comparison, before, after, fail) : r;
 }

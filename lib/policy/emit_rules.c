@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules in the canonical text: each in the list that it was read from.  Pure. */
+#include "policy/action.h"
 #include "policy/identity.h"
 #include "policy/emit.h"
 #include "policy/http.h"
@@ -120,6 +121,7 @@ emit_entry(struct str *out, const struct rule *rule, const struct rule_list *lis
     emit_text(out, "reason", rule->reason);
     emit_text(out, "instead", rule->alternative);
     emit_consent(out, rule->consent);
+    action_emit(out, rule->action);
     if (rule->n_http > 0) {
         emit_http(out, rule);
     }

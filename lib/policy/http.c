@@ -178,9 +178,16 @@ http_method_is_valid(const char *method)
 static abx_status
 compile(struct http_rule *rule, struct fail *fail)
 {
-    const char *path = rule->path;
-    size_t length = strlen(path);
+    AUTO(freep)
+    char *own = rule->action == NULL ? strdup(rule->path)
+                                     : http_captures_read(rule->path, &rule->captures, fail);
+    const char *path = own;
+    size_t length;
 
+    if (own == NULL) {
+        return rule->action == NULL ? fail_nomem(fail) : fail->status;
+    }
+    length = strlen(path);
     if (path[0] != '/' || strstr(path, "//") != NULL) {
         return fail_set(fail, ABX_ERR_POLICY, 0, "",
                 "'%.200s' is no path of a URL: it begins with '/' and has no empty segment", path);
@@ -206,6 +213,7 @@ http_rule_done(struct http_rule *rule)
 {
     free(rule->methods);
     free(rule->path);
+    http_captures_done(&rule->captures);
     free(rule->action);
     free(rule->id);
     path_pattern_free(rule->pattern);
@@ -214,7 +222,7 @@ http_rule_done(struct http_rule *rule)
 abx_status
 http_rule_copy(const struct http_rule *from, struct http_rule *ret_rule, struct fail *fail)
 {
-    struct http_rule copy = { .verdict = from->verdict };
+    struct http_rule copy = { .verdict = from->verdict, .captures = VEC(struct http_capture) };
     abx_status r = ABX_OK;
 
     copy.methods = strdup(from->methods);

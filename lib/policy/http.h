@@ -6,6 +6,8 @@
 #include "policy/hostname.h"
 #include "policy/match.h"
 
+#include "base/vec.h"
+
 #include <agentbox/agentbox.h>
 
 #define METHOD_MAX 32u
@@ -25,10 +27,17 @@ struct http_url {
 bool http_url_parse(const char *url, struct http_url *ret_url);
 bool http_method_is_valid(const char *method);
 
+/* A segment that is an argument of the action. */
+struct http_capture {
+    char *name;
+    uint32_t segment; /* from 0 */
+};
+
 /* One of a host entry's `http`. */
 struct http_rule {
     char *methods; /* "GET HEAD", or "*" */
     char *path; /* the pattern as it is written */
+    struct vec captures; /* struct http_capture: with an action, segments written "{name}" */
     char *action; /* or NULL */
     char *id;
     abx_verdict verdict; /* the entry's, or its action's if that is stricter */
@@ -41,6 +50,10 @@ struct http_rule {
 abx_status http_rule_copy(
         const struct http_rule *from, struct http_rule *ret_rule, struct fail *fail);
 void http_rule_done(struct http_rule *rule);
+/* http_action.c: the pattern that stands for what is written, with '*' for each capture, and the
+ * captures.  Caller frees; NULL with `fail` set. */
+char *http_captures_read(const char *written, struct vec *ret_captures, struct fail *fail);
+void http_captures_done(struct vec *captures);
 bool http_rule_has_method(const struct http_rule *rule, const char *method);
 /* How much of the URL's path the rule matched, at least 1 (the longest way; a "**" at the end
  * counts as what stands before it), or -1: other path or method. */

@@ -100,6 +100,10 @@ bool parse_http(struct parser *parser, const struct json *value, void *data);
 bool parse_credentials(struct parser *parser, const struct json *value, void *data);
 bool parse_identity(struct parser *parser, const struct json *value, void *data);
 bool parse_actions(struct parser *parser, const struct json *value, void *data);
+/* Of an action. */
+struct action_type;
+bool parse_arguments(struct parser *parser, const struct json *value, struct action_type *type);
+bool parse_action_limits(struct parser *parser, const struct json *value, struct action_type *type);
 bool parse_environment(struct parser *parser, const struct json *value, void *data);
 bool parse_limits(struct parser *parser, const struct json *value, void *data);
 bool parse_approvals(struct parser *parser, const struct json *value, void *data);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "actions": their names and verdicts; what else an action may have is read and checked, and then
- * refused, since this build has nothing that enforces it. */
+ * "actions": their names, verdicts, arguments and limits.  Which scopes an answer may have is read
+ * and checked, and then refused, since this build has nothing that enforces it. */
+#include "policy/action.h"
 #include "policy/parse.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@ struct action {
     struct entry entry;
     size_t verdict;
     struct consent consent;
+    struct action_type type;
 };
 
 static bool
@@ -60,30 +62,6 @@ action_step_up(struct parser *parser, const struct json *value, void *data)
  */
 
 static bool
-any_text(struct parser *parser, const struct json *value, void *data)
-{
-    const char *text;
-
-    return parse_text(parser, value, &text);
-}
-
-static bool
-any_integer(struct parser *parser, const struct json *value, void *data)
-{
-    int64_t number;
-
-    return parse_integer(parser, value, INT64_MIN, INT64_MAX, &number);
-}
-
-static bool
-positive(struct parser *parser, const struct json *value, void *data)
-{
-    int64_t number;
-
-    return parse_integer(parser, value, 1, INT64_C(1000000000), &number);
-}
-
-static bool
 scope_name(struct parser *parser, const struct json *value, void *data)
 {
     static const char *const choices[] = { "once", "command", "box", "until" };
@@ -100,54 +78,37 @@ action_scope(struct parser *parser, const struct json *value, void *data)
            parse_unsupported(parser, "scopes of actions are");
 }
 
-static bool
-argument_type(struct parser *parser, const struct json *value, void *data)
-{
-    static const char *const choices[] = { "string", "integer", "boolean" };
-    size_t choice;
-
-    return parse_choice(parser, value, choices, N_ELEMENTS(choices), &choice);
-}
-
-static bool
-argument_enum(struct parser *parser, const struct json *value, void *data)
-{
-    return parse_array(parser, value, any_text, NULL) &&
-           (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
-}
-
-static bool
-argument(struct parser *parser, const char *name, const struct json *value, void *data)
-{
-    static const struct parse_key keys[] = {
-        { "type", argument_type },
-        { "pattern", any_text },
-        { "enum", argument_enum },
-        { "minimum", any_integer },
-        { "maximum", any_integer },
-    };
-
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
-           parse_required(parser, value, "type");
-}
-
+/* ---- what it takes ---- */
 static bool
 action_arguments(struct parser *parser, const struct json *value, void *data)
 {
-    return parse_members(parser, value, argument, NULL) &&
-           parse_unsupported(parser, "arguments of actions are");
+    return parse_arguments(parser, value, &((struct action *)data)->type);
 }
 
 static bool
 action_limits(struct parser *parser, const struct json *value, void *data)
 {
-    static const struct parse_key keys[] = {
-        { "per_command", positive },
-        { "per_box", positive },
-    };
+    return parse_action_limits(parser, value, &((struct action *)data)->type);
+}
 
-    return parse_object(parser, value, keys, N_ELEMENTS(keys), NULL) &&
-           parse_unsupported(parser, "limits of actions are");
+/* Nothing where nothing is declared. */
+static bool
+keep_type(
+        struct parser *parser, const struct action_type *type, const struct action_type **ret_type)
+{
+    struct action_type *kept;
+
+    *ret_type = NULL;
+    if (!type->has_arguments && type->per_command == 0 && type->per_box == 0) {
+        return true;
+    }
+    kept = malloc(sizeof *kept);
+    if (layer_keep(parser->builder->layer, kept, parser->fail) < 0) {
+        return false;
+    }
+    *kept = *type;
+    *ret_type = kept;
+    return true;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------
@@ -174,7 +135,8 @@ action(struct parser *parser, const struct json *value, void *data)
 
     if (!parse_object(parser, value, keys, N_ELEMENTS(keys), &action) ||
             !parse_required(parser, value, "name") || !parse_required(parser, value, "verdict") ||
-            !parse_texts(parser, &action.entry, &texts, &id)) {
+            !parse_texts(parser, &action.entry, &texts, &id) ||
+            !keep_type(parser, &action.type, &texts.action)) {
         return false;
     }
     texts.consent = action.consent;

@@ -111,6 +111,49 @@ const char *policy_identity_header(abx_policy *policy, const char *host, uint32_
 bool policy_credential_goes_to(
         abx_policy *policy, size_t credential, const char *host, uint32_t port);
 
+/* ---- actions (action.c, http_action.c) ---- */
+#define ACTION_INPUT_MAX (64u << 10)
+
+/* What a path or a query says of an argument. */
+struct action_text {
+    const char *name, *value;
+};
+/* All that is said; the texts may be repeated. */
+struct action_input {
+    const char *json; /* an object; NULL: there is none */
+    size_t json_length;
+    const struct action_text *texts;
+    size_t n_texts;
+};
+/* Arguments that fit, in their one form. */
+struct action_form {
+    char *arguments; /* JSON, members by name; owned */
+    uint64_t n_elements; /* of the arrays among them: so much the action is about */
+};
+/* ABX_ERR_DENIED: it does not fit what some layer declares; fail->text begins with the JSON pointer
+ * of what is wrong. */
+abx_status policy_action_read(abx_policy *policy, const char *name,
+        const struct action_input *input, struct action_form *ret_form, struct fail *fail);
+bool policy_action_has_arguments(abx_policy *policy, const char *name);
+struct action_limits {
+    uint32_t per_command, per_box; /* 0: no limit */
+};
+/* What each layer declares of it, each declaration once: for comparing. */
+struct str;
+void policy_action_text(abx_policy *policy, const char *name, struct str *out);
+struct action_limits policy_action_limits(abx_policy *policy, const char *name);
+
+/* As which action a request counts, and what its URL says of the arguments. */
+struct http_action {
+    const char *name; /* NULL: none; lives as long as the policy */
+    struct vec texts; /* struct action_text, owned */
+};
+/* ABX_ERR_DENIED: layers name different ones, or the query can be understood in more than one way.
+ */
+abx_status policy_http_action(abx_policy *policy, const char *url, const char *method,
+        struct http_action *ret_action, struct fail *fail);
+void http_action_done(struct http_action *action);
+
 extern const char *const verdict_words[3]; /* by ABX_VERDICT_* */
 
 enum network_mode { NETWORK_NONE = 0, NETWORK_FILTERED, NETWORK_HOST };

@@ -41,6 +41,8 @@ struct rule {
     char *because; /* never NULL after layer_finish: `reason`, or a sentence made from the rule */
     void *matcher; /* compiled form: struct path_pattern or struct host_pattern; NULL for a literal
                       path */
+    const struct action_type *action; /* ACTION: what it takes (policy/action.h), kept by the
+                                         layer; NULL: nothing is declared */
     struct http_rule *http; /* CONNECT: which requests it is about (policy/http.h); NULL: the whole
                                connection.  All others on it are denied, as if implied */
     uint32_t n_http;

@@ -5,6 +5,7 @@
 #include "supervise/approvals_private.h"
 
 #include "egress/egress.h"
+#include "supervise/actions.h"
 #include "supervise/telling.h"
 
 #include "base/mem.h"
@@ -24,6 +25,7 @@ approval_free(struct approval *approval)
         free(approval->asked);
         free(approval->verb);
         free(approval->program);
+        free(approval->action);
         consented_done(&approval->yes);
         free(approval);
     }
@@ -52,6 +54,7 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->target = approval_copy(act->target, &failed);
     approval->asked = approval_copy(act->asked, &failed);
     approval->verb = approval_copy(act->verb, &failed);
+    approval->action = approval_copy(act->action, &failed);
     approval->program = approval_copy(program_of(box, subject, program), &failed);
     if (failed) {
         approval_free(approval);
@@ -68,6 +71,9 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->act.asked = approval->asked;
     approval->act.verb = approval->verb;
     approval->act.content = -1;
+    approval->act.action = approval->action;
+    approval->act.body = approval->act.unreadable = NULL;
+    approval->act.key = NULL;
     if (!approval_is_for_secret(approval)) {
         approval->needs =
                 consent_join(ruling->consent, policy_get_settings(box->resolved)->consent);
@@ -130,16 +136,42 @@ approval_is_for_secret(const struct approval *approval)
     return approval->act.request == ABX_REQUEST_CREDENTIAL;
 }
 
+bool
+approval_is_the_hosts(const struct approval *approval)
+{
+    return approval->act.request == ABX_REQUEST_ACTION && approval->subject.command == 0;
+}
+
 /* ---- the end of a question ---- */
+
+/* Calls that wait go on now, as often as they are.  0, or the layer that denies it. */
+static uint32_t
+begin_action(abx_box *box, const struct approval *approval, char *reason, size_t reason_room)
+{
+    return approval->action == NULL || approval->waiters == 0
+                   ? 0
+                   : action_begin(box, &approval->subject, &approval->act, &approval->grounds,
+                             approval->waiters, approval->ticket, reason, reason_room);
+}
+
 void
 approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const char *message)
 {
     AUTO(process_unrefp) abx_process *process = box_find(box, approval->subject.command);
+    uint32_t denied = 0;
+    char reason[256];
 
     if (verdict == ABX_VERDICT_ALLOW && identity_is_over(box->identity)) {
         verdict = ABX_VERDICT_DENY;
         message = box->identity->is_over_because;
         approval->grounds = identity_grounds(box);
+    } else if (verdict == ABX_VERDICT_ALLOW &&
+               (denied = begin_action(box, approval, reason, sizeof reason)) != 0) {
+        verdict = ABX_VERDICT_DENY;
+        message = reason;
+        approval->grounds.layer = denied;
+        approval->grounds.retry = ABX_RETRY_NONE;
+        approval->grounds.reason = reason;
     } else if (verdict != ABX_VERDICT_ALLOW) {
         approval->grounds.layer = approval->unrecorded               ? ABX_LAYER_AUDIT
                                   : approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY
@@ -224,6 +256,9 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
     str_add_json_bytes(&adds, act->target, true);
     if (act->port != 0) {
         str_printf(&adds, ",\"port\":%" PRIu32, act->port);
+    }
+    if (act->request == ABX_REQUEST_ACTION) {
+        str_printf(&adds, ",\"arguments\":%s", act->verb);
     }
     str_add(&adds, "}");
     tell_begin(&draft, box,
@@ -359,7 +394,7 @@ approvals_withdraw(abx_box *box, uint64_t ticket)
     pthread_mutex_lock(&box->lock);
     approval = approval_find(&box->approvals, ticket, &i);
     if (approval != NULL && approval->waiters > 0 && --approval->waiters == 0 &&
-            !is_running(box, approval->subject.command)) {
+            !approval_is_the_hosts(approval) && !is_running(box, approval->subject.command)) {
         vec_remove(&box->approvals, i);
         approval_free(approval);
     }
@@ -379,6 +414,7 @@ approvals_end_command(abx_box *box, uint64_t command)
         }
     }
     grants_end_command(&box->grants, command);
+    action_counts_end_command(&box->action_counts, command);
     pthread_mutex_unlock(&box->lock);
 }
 

@@ -38,6 +38,8 @@ approvals_find_box(abx_context *context, uint64_t ticket)
 static bool
 add_grant(abx_box *box, const struct approval *approval, const struct consented *yes)
 {
+    bool is_once = yes->scope == ABX_SCOPE_ONCE ||
+                   (approval_is_the_hosts(approval) && yes->scope == ABX_SCOPE_COMMAND);
     bool failed = false;
     struct grant grant = {
         .request = approval->act.request,
@@ -46,15 +48,19 @@ add_grant(abx_box *box, const struct approval *approval, const struct consented 
         .command = yes->for_command || yes->scope == ABX_SCOPE_ONCE ? approval->subject.command : 0,
     };
 
-    if (grant.command == 0 && yes->scope <= ABX_SCOPE_COMMAND) {
+    if (grant.command == 0 && yes->scope <= ABX_SCOPE_COMMAND && !approval_is_the_hosts(approval)) {
         return true; /* whose it is cannot be told: once, then */
     }
-    if (yes->scope == ABX_SCOPE_ONCE) {
+    if (is_once) {
         if (approval->waiters > 0) {
             return true;
         }
         grant.uses = 1;
-        grant.expires_ns = clock_now_ns() + AFTERWARDS_NS;
+        grant.expires_ns =
+                clock_now_ns() +
+                (approval_is_the_hosts(approval)
+                                ? policy_get_settings(box->resolved)->approval_timeout_ms * 1000000u
+                                : AFTERWARDS_NS);
     }
     if (yes->scope == ABX_SCOPE_UNTIL) {
         grant.expires_ms = yes->expires_ms;

@@ -24,6 +24,7 @@ struct approval {
     struct grounds grounds; /* texts live as long as the policy */
     bool unrecorded; /* its answer could not be recorded, so it is a no */
     char *target, *asked, *verb, *program;
+    char *action; /* what it counts as, or NULL */
     struct consent needs;
     uint32_t n_yes; /* of needs.approvers */
     struct consented yes; /* those so far */
@@ -35,6 +36,8 @@ struct approval *approval_find(const struct vec *approvals, uint64_t ticket, siz
 char *approval_copy(const char *text, bool *failed);
 /* Whether the verb is a part of what is asked: a method, or the host that gets a secret. */
 bool approval_counts_verb(const struct act *act);
+/* The host asks for an action: nothing waits for the answer, it asks again. */
+bool approval_is_the_hosts(const struct approval *approval);
 /* Wants a secret, not a yes. */
 bool approval_is_for_secret(const struct approval *approval);
 /* The box is unlocked, and the question out of its list.  Takes it. */

@@ -5,6 +5,7 @@
 #include "supervise/box.h"
 
 #include "egress/egress.h"
+#include "supervise/actions.h"
 #include "supervise/approvals.h"
 #include "supervise/canary.h"
 #include "supervise/capture.h"
@@ -59,6 +60,7 @@ box_new(abx_context *context, abx_policy *policy, abx_identity *identity)
     box->captures = VEC(struct capture *);
     box->processes = VEC(abx_process *);
     box->labels = VEC(struct box_label);
+    box->action_counts = VEC(struct action_count);
     box->grants = VEC(struct grant);
     box->approvals = VEC(struct approval *);
     denials_init(&box->denials);
@@ -252,6 +254,7 @@ box_free(abx_box *box)
     }
     vec_done(&box->labels);
     vec_done(&box->processes);
+    action_counts_done(&box->action_counts);
     grants_done(&box->grants);
     denials_done(&box->denials);
     observed_free(box->observed);

@@ -34,6 +34,7 @@ struct abx_box {
     bool killed, ended;
     struct vec processes; /* abx_process *, owned: not yet exited */
     struct vec labels; /* struct box_label: of the last commands that exited */
+    struct vec action_counts; /* struct action_count (actions.h) */
     struct vec grants; /* struct grant */
     struct revoked revoked;
     struct vec approvals; /* struct approval * */

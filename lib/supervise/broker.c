@@ -2,6 +2,7 @@
  * Answers the backend: policy first, then the content where it decides, then grants, then a
  * question. Runs on the supervisor thread and on workers of the backend; takes the box's lock for
  * moments only, and none at all for what the policy allows. */
+#include "supervise/actions.h"
 #include "supervise/approvals.h"
 #include "supervise/content.h"
 #include "supervise/observe.h"
@@ -80,6 +81,9 @@ ask(abx_box *box, const struct subject *subject, const struct act *act, const st
 
     if (approvals_ask(box, process, subject, act, ruling, ret_ticket, &grounds)) {
         write_refusal(act->refusal, &grounds);
+        if (act->key != NULL && act->action != NULL) {
+            action_key(box, *ret_ticket, act->key);
+        }
         return ABX_VERDICT_ASK;
     }
     return deny(box, subject, act, &grounds);
@@ -113,6 +117,131 @@ lacks_delegation(const abx_box *box, const struct act *act, abx_verdict verdict)
            identity_is_over(box->identity);
 }
 
+/* What the policy or a grant allows is done now, if it can be counted and recorded. */
+static abx_verdict
+begin(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling)
+{
+    struct grounds grounds = { .rule = ruling->id, .source = ruling->source };
+    char reason[256];
+    uint32_t denied = act->action == NULL || act->quiet ? 0
+                                                        : action_begin(box, subject, act, &grounds,
+                                                                  1, 0, reason, sizeof reason);
+
+    if (denied == 0) {
+        return ABX_VERDICT_ALLOW;
+    }
+    grounds = action_refused_grounds(ruling, denied, reason);
+    return deny(box, subject, act, &grounds);
+}
+
+/* What the policy allows, where a box that observes can record it. */
+static abx_verdict
+allow(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling)
+{
+    struct grounds grounds = { .layer = ABX_LAYER_AUDIT,
+        .rule = ruling->id,
+        .source = ruling->source,
+        .reason = "the audit log cannot be written, so it is not done",
+        .alternative = "" };
+
+    if (observe(box, subject, act)) {
+        return begin(box, subject, act, ruling);
+    }
+    return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+}
+
+/* Nobody is asked about what could not be done. */
+static abx_verdict
+ask_if_it_can_be(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling, uint64_t *ret_ticket)
+{
+    struct grounds grounds;
+    char reason[256];
+
+    if (act->action == NULL ||
+            action_has_room(box, act->action, subject->command, 1, reason, sizeof reason)) {
+        return ask(box, subject, act, ruling, ret_ticket);
+    }
+    grounds = action_refused_grounds(ruling, ABX_LAYER_LIMIT, reason);
+    return deny(box, subject, act, &grounds);
+}
+
+/* What the ruling says, and content, grants and people. */
+static abx_verdict
+decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling, uint64_t *ret_ticket)
+{
+    abx_request request = {
+        .size = sizeof request,
+        .kind = act->request,
+        .access = act->access,
+        .port = act->port,
+        .target = act->target,
+        .verb = act->verb,
+    };
+    bool is_liftable_now = is_liftable(box, act->request, ruling);
+    char why[256];
+    struct grounds grounds = {
+        .retry = is_liftable_now ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
+        .rule = ruling->id,
+        .source = ruling->source,
+        .reason = ruling->reason,
+        .alternative = ruling->alternative,
+    };
+
+    if (ruling->verdict == ABX_VERDICT_ALLOW) {
+        /* of a secret: it may go there, and is not there yet */
+        return act->request == ABX_REQUEST_CREDENTIAL ? ask(box, subject, act, ruling, ret_ticket)
+                                                      : allow(box, subject, act, ruling);
+    }
+    if (ruling->by_content && act->content >= 0) {
+        if (act->judged != NULL) {
+            *act->judged = true;
+        }
+        if (content_allows(box->resolved, box->context->backend->host, act->target, act->content,
+                    why, sizeof why)) {
+            return ABX_VERDICT_ALLOW;
+        }
+        grounds.reason = why;
+    }
+    if (is_liftable_now && !identity_is_over(box->identity) &&
+            is_granted(box, &request, subject->command, act)) {
+        return begin(box, subject, act, ruling);
+    }
+    if (act->quiet) {
+        write_refusal(act->refusal, &grounds);
+        return ruling->verdict;
+    }
+    if (ruling->verdict == ABX_VERDICT_ASK) {
+        return ask_if_it_can_be(box, subject, act, ruling, ret_ticket);
+    }
+    return deny(box, subject, act, &grounds);
+}
+
+/* An action, or a request that may be one: its arguments are read before anybody is asked. */
+static abx_verdict
+decide_action(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling, uint64_t *ret_ticket)
+{
+    AUTO(asked_action_done) struct asked_action asked;
+    struct fail fail = { 0 };
+    struct grounds grounds = {
+        .layer = ABX_LAYER_ACTION,
+        .retry = ABX_RETRY_NONE,
+        .rule = "action:arguments",
+        .source = ruling->source,
+        .reason = fail.text,
+        .alternative = "correct the arguments, and try again",
+    };
+
+    if (!action_read(box, act, &asked, &fail)) {
+        return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+    }
+    return decide_ruled(box, subject, &asked.act, ruling, ret_ticket);
+}
+
 static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
@@ -125,8 +254,8 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         .target = act->target,
         .verb = act->verb,
     };
+    bool may_be_action = act->request == ABX_REQUEST_HTTP || act->request == ABX_REQUEST_ACTION;
     struct ruling ruling;
-    char why[256];
     struct grounds grounds;
 
     rule_on(box, &request, &ruling);
@@ -134,52 +263,16 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         grounds = identity_grounds(box);
         return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
     }
-    if (ruling.verdict == ABX_VERDICT_ALLOW && act->request != ABX_REQUEST_CREDENTIAL) {
-        if (observe(box, subject, act)) {
-            return ABX_VERDICT_ALLOW;
-        }
-        grounds = (struct grounds){ .layer = ABX_LAYER_AUDIT,
-            .rule = ruling.id,
-            .source = ruling.source,
-            .reason = "the audit log cannot be written, so it is not done",
-            .alternative = "" };
-        return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+    if (ruling.verdict == ABX_VERDICT_ALLOW && act->request != ABX_REQUEST_CREDENTIAL &&
+            !may_be_action) {
+        return allow(box, subject, act, &ruling);
     }
     if (atomic_load(&box->trying)) {
         return ABX_VERDICT_DENY;
     }
-    if (ruling.verdict == ABX_VERDICT_ALLOW) { /* it may go there, and is not there yet */
-        return ask(box, subject, act, &ruling, ret_ticket);
-    }
-    grounds = (struct grounds){
-        .retry = is_liftable(box, act->request, &ruling) ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
-        .rule = ruling.id,
-        .source = ruling.source,
-        .reason = ruling.reason,
-        .alternative = ruling.alternative,
-    };
-    if (ruling.by_content && act->content >= 0) {
-        if (act->judged != NULL) {
-            *act->judged = true;
-        }
-        if (content_allows(box->resolved, box->context->backend->host, act->target, act->content,
-                    why, sizeof why)) {
-            return ABX_VERDICT_ALLOW;
-        }
-        grounds.reason = why;
-    }
-    if (is_liftable(box, act->request, &ruling) && !identity_is_over(box->identity) &&
-            is_granted(box, &request, subject->command, act)) {
-        return ABX_VERDICT_ALLOW;
-    }
-    if (act->quiet) {
-        write_refusal(act->refusal, &grounds);
-        return ruling.verdict;
-    }
-    if (ruling.verdict == ABX_VERDICT_ASK) {
-        return ask(box, subject, act, &ruling, ret_ticket);
-    }
-    return deny(box, subject, act, &grounds);
+    return may_be_action && ruling.verdict != ABX_VERDICT_DENY
+                   ? decide_action(box, subject, act, &ruling, ret_ticket)
+                   : decide_ruled(box, subject, act, &ruling, ret_ticket);
 }
 
 static bool

@@ -216,7 +216,7 @@ observe(abx_box *box, const struct subject *subject, const struct act *act)
     struct ruling ruling;
 
     if (box->observed == NULL || !is_attempt(act) || atomic_load(&box->trying) ||
-            act->request == ABX_REQUEST_HTTP) {
+            act->request == ABX_REQUEST_HTTP || act->request == ABX_REQUEST_ACTION) {
         return true;
     }
     who.program = program_of(box, subject, program);

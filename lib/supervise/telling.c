@@ -13,7 +13,8 @@
 bool
 act_has_verb(uint32_t request)
 {
-    return request == ABX_REQUEST_HTTP || request == ABX_REQUEST_CREDENTIAL;
+    return request == ABX_REQUEST_HTTP || request == ABX_REQUEST_CREDENTIAL ||
+           request == ABX_REQUEST_ACTION;
 }
 
 uint32_t

@@ -15,7 +15,8 @@ struct grounds {
     const char *approver, *evidence; /* of an answer */
 };
 
-/* The verb is part of what is asked for: the method of a request, the host of a credential. */
+/* The verb is part of what is asked for: the method of a request, the host of a credential, the
+ * arguments of an action. */
 bool act_has_verb(uint32_t request);
 uint32_t layer_of(const struct act *act);
 /* The facts that every event of a box has.  `label` is borrowed until the event is made. */

@@ -24,7 +24,7 @@ UNSUPPORTED, POLICY = -1006, -1005
 # What a schema cannot say.
 BEYOND_SCHEMA = re.compile(r"its mode is 'none'|nothing weakens|not set|'..'|another input|already|too\b"
                            r"|is a pattern|no valid host|no port|is a name|loopback of the host|no class"
-                           r"|inside a writable root|a secret goes to named|stands alone|says nothing|hold both|stand-in|is missing: it says|there is none|nothing reads requests|no path of a URL|as a component|character class|escapes nothing|inside a component|below the inputs|is a URL|no range|is fixed|is too special")
+                           r"|inside a writable root|a secret goes to named|stands alone|says nothing|hold both|stand-in|is missing: it says|there is none|nothing reads requests|no path of a URL|as a component|character class|escapes nothing|inside a component|below the inputs|is a URL|no range|is fixed|is too special|is no pattern|stands behind|are called")
 
 
 def run(tool, documents):

@@ -244,6 +244,8 @@ export declare const Field: {
   readonly APPROVER: 35;
   /** SHA-256 of the evidence, hex; two with a comma */
   readonly EVIDENCE: 36;
+  /** of an action that was allowed */
+  readonly IDEMPOTENCY_KEY: 37;
 };
 export type Field = (typeof Field)[keyof typeof Field];
 

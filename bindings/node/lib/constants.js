@@ -174,6 +174,7 @@ export const Field = Object.freeze({
   STEP_UP: 34,
   APPROVER: 35,
   EVIDENCE: 36,
+  IDEMPOTENCY_KEY: 37,
 });
 
 export const Scope = Object.freeze({

@@ -64,6 +64,7 @@ export const FUNCTIONS = {
   abx_box_attempt: "int32_t abx_box_attempt(abx_box * box, abx_process * process, abx_request * request, _Inout_ abx_decision * decision, _Out_ uint64_t * ret_ticket, _Out_ abx_error ** reterr)",
   abx_box_outcome: "int32_t abx_box_outcome(abx_box * box, uint64_t ticket, int64_t timeout_ms, _Out_ uint32_t * ret_verdict)",
   abx_box_suggest: "int32_t abx_box_suggest(abx_box * box, _Out_ void ** ret_json, _Out_ size_t * ret_length, _Out_ abx_error ** reterr)",
+  abx_box_request: "int32_t abx_box_request(abx_box * box, abx_request * request, _Inout_ abx_decision * decision, _Out_ uint64_t * ret_ticket, _Out_ void ** ret_json, _Out_ abx_error ** reterr)",
   abx_box_kill: "int32_t abx_box_kill(abx_box * box)",
   abx_box_ref: "abx_box * abx_box_ref(abx_box * box)",
   abx_box_unref: "void abx_box_unref(abx_box * box)",

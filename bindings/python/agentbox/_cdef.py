@@ -121,6 +121,7 @@ abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
 abx_status abx_box_attempt(abx_box *box, abx_process *process, const abx_request *request, abx_decision *decision, uint64_t *ret_ticket, abx_error **reterr);
 abx_status abx_box_outcome(abx_box *box, uint64_t ticket, int64_t timeout_ms, abx_verdict *ret_verdict);
 abx_status abx_box_suggest(abx_box *box, char **ret_json, size_t *ret_length, abx_error **reterr);
+abx_status abx_box_request(abx_box *box, const abx_request *request, abx_decision *decision, uint64_t *ret_ticket, char **ret_json, abx_error **reterr);
 abx_status abx_box_kill(abx_box *box);
 abx_box *abx_box_ref(abx_box *box);
 void abx_box_unref(abx_box *box);
@@ -256,6 +257,16 @@ DOCS = {
         'directory of the system to write to; connections become names and ports. The reason of each rule says which '
         'programs needed it. Left out is what was denied (those events are the list of it), and addresses without a '
         'name.',
+    'abx_box_request':
+        'May this action (ABX_REQUEST_ACTION: `target` is its name, `verb` its arguments, a JSON object or NULL) be '
+        'done? ABX_OK: `decision` says allow or deny, and a denial has its event. ABX_NONE: an approver is asked under '
+        '*ret_ticket; after the yes the same request is allowed, once where the answer was for once or for a command. '
+        "What is allowed counts against the policy's limits of the action, as HTTP requests that count as it do; "
+        '`per_command` is not about it: each request is a call of its own. *ret_json (may be NULL; the caller frees) is '
+        'an object: "verdict"; "arguments" in their one form, which are what was shown, granted and may be done; '
+        '"rule", "reason" (it begins with the JSON pointer of the argument that does not fit) and "alternative" where '
+        'it is denied; "ticket"; and "idempotency_key", by which a server knows what was allowed once when it comes '
+        'twice.',
     'abx_box_kill':
         'every process in it, at once',
     'abx_box_unref':

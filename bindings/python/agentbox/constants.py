@@ -213,6 +213,7 @@ class Field(IntEnum):
     STEP_UP = 34  # on an approval: 1, a yes needs evidence
     APPROVER = 35  # who answered: a name, or two with a comma between them
     EVIDENCE = 36  # SHA-256 of the evidence, hex; two with a comma
+    IDEMPOTENCY_KEY = 37  # of an action that was allowed
 
 
 class Scope(IntEnum):

@@ -255,6 +255,8 @@ pub const ABX_FIELD_STEP_UP: u32 = 34;
 pub const ABX_FIELD_APPROVER: u32 = 35;
 /// SHA-256 of the evidence, hex; two with a comma
 pub const ABX_FIELD_EVIDENCE: u32 = 36;
+/// of an action that was allowed
+pub const ABX_FIELD_IDEMPOTENCY_KEY: u32 = 37;
 
 /// the calls that wait on this question, and nothing else
 pub const ABX_SCOPE_ONCE: u32 = 0;
@@ -492,6 +494,15 @@ extern "C" {
     /// the system to write to; connections become names and ports. The reason of each rule says which programs needed it.
     /// Left out is what was denied (those events are the list of it), and addresses without a name.
     pub fn abx_box_suggest(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize, reterr: *mut *mut abx_error) -> abx_status;
+    /// May this action (ABX_REQUEST_ACTION: `target` is its name, `verb` its arguments, a JSON object or NULL) be done?
+    /// ABX_OK: `decision` says allow or deny, and a denial has its event. ABX_NONE: an approver is asked under *ret_ticket;
+    /// after the yes the same request is allowed, once where the answer was for once or for a command. What is allowed
+    /// counts against the policy's limits of the action, as HTTP requests that count as it do; `per_command` is not about
+    /// it: each request is a call of its own. *ret_json (may be NULL; the caller frees) is an object: "verdict";
+    /// "arguments" in their one form, which are what was shown, granted and may be done; "rule", "reason" (it begins with
+    /// the JSON pointer of the argument that does not fit) and "alternative" where it is denied; "ticket"; and
+    /// "idempotency_key", by which a server knows what was allowed once when it comes twice.
+    pub fn abx_box_request(r#box: *mut abx_box, request: *const abx_request, decision: *mut abx_decision, ret_ticket: *mut u64, ret_json: *mut *mut c_char, reterr: *mut *mut abx_error) -> abx_status;
     /// every process in it, at once
     pub fn abx_box_kill(r#box: *mut abx_box) -> abx_status;
     pub fn abx_box_ref(r#box: *mut abx_box) -> *mut abx_box;

@@ -527,6 +527,8 @@ impl Field {
     pub const APPROVER: Field = Field(35);
     /// SHA-256 of the evidence, hex; two with a comma
     pub const EVIDENCE: Field = Field(36);
+    /// of an action that was allowed
+    pub const IDEMPOTENCY_KEY: Field = Field(37);
 }
 
 impl std::fmt::Debug for Field {
@@ -568,6 +570,7 @@ impl std::fmt::Debug for Field {
             Field::STEP_UP => f.write_str("STEP_UP"),
             Field::APPROVER => f.write_str("APPROVER"),
             Field::EVIDENCE => f.write_str("EVIDENCE"),
+            Field::IDEMPOTENCY_KEY => f.write_str("IDEMPOTENCY_KEY"),
             Field(value) => write!(f, "{value}"),
         }
     }

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Owns what an action is asked to do: its arguments held against what each layer declares, and
+ * written in their one form, which is shown, counted and granted.  Pure, any thread. */
+#include "policy/action.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "policy/builder.h"
+#include "policy/index.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NESTING_OF_ARGUMENTS 8u
+
+const char *const argument_words[ARGUMENT_TYPES] = { "string", "integer", "boolean", "array" };
+
+/* ---- the one form ---- */
+static uint32_t
+code_point(const unsigned char *bytes, size_t length)
+{
+    uint32_t point = bytes[0] & (0xffu >> (length + 1));
+
+    for (size_t i = 1; i < length; i++) {
+        point = point << 6 | (bytes[i] & 0x3fu);
+    }
+    return point;
+}
+
+static void
+add_unseen(struct str *out, uint32_t point)
+{
+    if (point >= 0x10000) {
+        point -= 0x10000;
+        str_printf(out, "\\u%04x\\u%04x", 0xd800 + (point >> 10), 0xdc00 + (point & 0x3ff));
+    } else {
+        str_printf(out, "\\u%04x", point);
+    }
+}
+
+void
+action_add_text(struct str *out, const char *text)
+{
+    str_add(out, "\"");
+    while (*text != '\0') {
+        const unsigned char *at = (const unsigned char *)text;
+        size_t length = utf8_sequence(at, strlen(text));
+        AUTO(freep) char *shown = NULL;
+
+        length = length == 0 ? 1 : length; /* there is no such text in JSON */
+        if (length == 1) {
+            if (*at < ' ' || *at == 0x7f) {
+                add_unseen(out, *at);
+            } else {
+                str_add(out, *at == '"' || *at == '\\' ? "\\" : "");
+                str_add_bytes(out, text, 1);
+            }
+        } else {
+            shown = text_escape(text, length, false);
+            if (shown == NULL) {
+                out->failed = true;
+            } else if (strncmp(shown, text, length) == 0) {
+                str_add_bytes(out, text, length);
+            } else {
+                add_unseen(out, code_point(at, length));
+            }
+        }
+        text += length;
+    }
+    str_add(out, "\"");
+}
+
+struct names {
+    const char **list;
+    size_t n;
+};
+
+static bool
+take_name(void *data, const char *key, const struct json *value)
+{
+    struct names *names = data;
+
+    names->list[names->n++] = key;
+    return true;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of an object's members, sorted; caller frees.  NULL: no memory. */
+static const char **
+sorted_names(const struct json *object, size_t *ret_n)
+{
+    struct names names = { calloc(json_count(object) + 1, sizeof *names.list), 0 };
+
+    if (names.list != NULL) {
+        json_each_member(object, take_name, &names);
+        qsort(names.list, names.n, sizeof *names.list, by_name);
+    }
+    *ret_n = names.n;
+    return names.list;
+}
+
+/* False: it has a number that is no integer. */
+static bool
+add_any(struct str *out, const struct json *value)
+{
+    AUTO(freep) const char **names = NULL;
+    size_t n = json_count(value);
+    bool ok = true;
+
+    switch (json_kind_of(value)) {
+    case JSON_KIND_NULL:
+        str_add(out, "null");
+        return true;
+    case JSON_KIND_BOOL:
+        str_add(out, json_truth(value) ? "true" : "false");
+        return true;
+    case JSON_KIND_INTEGER:
+        str_printf(out, "%" PRId64, json_number(value));
+        return true;
+    case JSON_KIND_REAL:
+        return false;
+    case JSON_KIND_TEXT:
+        action_add_text(out, json_text(value));
+        return true;
+    case JSON_KIND_ARRAY:
+        str_add(out, "[");
+        for (size_t i = 0; i < n && ok; i++) {
+            str_add(out, i == 0 ? "" : ",");
+            ok = add_any(out, json_element(value, i));
+        }
+        str_add(out, "]");
+        return ok;
+    case JSON_KIND_OBJECT:
+        break;
+    }
+    names = sorted_names(value, &n);
+    out->failed = out->failed || names == NULL;
+    str_add(out, "{");
+    for (size_t i = 0; names != NULL && i < n && ok; i++) {
+        str_add(out, i == 0 ? "" : ",");
+        action_add_text(out, names[i]);
+        str_add(out, ":");
+        ok = add_any(out, json_member(value, names[i]));
+    }
+    str_add(out, "}");
+    return ok;
+}
+
+/* ---- what does not fit ---- */
+static bool misfit(struct fail *fail, const char *name, size_t element, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+
+/* "/ids/3: 'x' is none of its values"; the pointer is what fail->step has after its colon. */
+static bool
+misfit(struct fail *fail, const char *name, size_t element, const char *format, ...)
+{
+    struct str pointer = { 0 };
+    char what[256], step[sizeof fail->step];
+    va_list arguments;
+
+    json_pointer_add(&pointer, name);
+    if (element != SIZE_MAX) {
+        str_printf(&pointer, "/%zu", element);
+    }
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    snprintf(step, sizeof step, "action:%.100s", pointer.data == NULL ? "" : pointer.data);
+    fail_set(fail, ABX_ERR_DENIED, 0, step, "%s: %s", step + strlen("action:"), what);
+    str_done(&pointer);
+    return false;
+}
+
+static bool
+is_utf8(const char *text)
+{
+    size_t left = strlen(text), length;
+
+    for (; left > 0; text += length, left -= length) {
+        length = utf8_sequence((const unsigned char *)text, left);
+        if (length == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One value, wherever it comes from. */
+struct value {
+    const struct json *json; /* or */
+    const char *text; /* from a path or a query */
+};
+
+static bool
+fit_string(struct str *out, const struct argument *argument, const char *text, size_t element,
+        struct fail *fail)
+{
+    if (strlen(text) > ARGUMENT_TEXT_MAX) {
+        return misfit(fail, argument->name, element, "the text is longer than %u bytes",
+                ARGUMENT_TEXT_MAX);
+    }
+    if (!is_utf8(text)) {
+        return misfit(fail, argument->name, element, "the text is not UTF-8");
+    }
+    if (argument->expression != NULL && !expression_matches(argument->expression, text)) {
+        return misfit(fail, argument->name, element, "'%.80s' does not match '%.80s'", text,
+                argument->pattern);
+    }
+    for (size_t i = 0; i < argument->n_choices; i++) {
+        if (strcmp(argument->choices[i], text) == 0) {
+            break;
+        }
+        if (i + 1 == argument->n_choices) {
+            const char *nearest = nearest_of(text, argument->choices, argument->n_choices);
+
+            return misfit(fail, argument->name, element, "'%.80s' is none of its values%s%.80s%s",
+                    text, nearest == NULL ? "" : "; probably '", nearest == NULL ? "" : nearest,
+                    nearest == NULL ? "" : "' was meant");
+        }
+    }
+    action_add_text(out, text);
+    return true;
+}
+
+static bool
+read_integer(const char *text, int64_t *ret_number)
+{
+    char plain[24];
+
+    if (strlen(text) >= sizeof plain || sscanf(text, "%" SCNd64, ret_number) != 1) {
+        return false;
+    }
+    snprintf(plain, sizeof plain, "%" PRId64, *ret_number);
+    return strcmp(plain, text) == 0; /* in its one spelling, so that nobody reads it otherwise */
+}
+
+static bool
+fit_integer(struct str *out, const struct argument *argument, struct value value, size_t element,
+        struct fail *fail)
+{
+    int64_t number = value.json != NULL ? json_number(value.json) : 0;
+
+    if (value.json == NULL && !read_integer(value.text, &number)) {
+        return misfit(fail, argument->name, element, "'%.80s' is no integer in its plain form",
+                value.text);
+    }
+    if (argument->has_minimum && number < argument->minimum) {
+        return misfit(fail, argument->name, element, "%" PRId64 " is below %" PRId64, number,
+                argument->minimum);
+    }
+    if (argument->has_maximum && number > argument->maximum) {
+        return misfit(fail, argument->name, element, "%" PRId64 " is above %" PRId64, number,
+                argument->maximum);
+    }
+    str_printf(out, "%" PRId64, number);
+    return true;
+}
+
+static bool
+fit_boolean(struct str *out, const struct argument *argument, struct value value, size_t element,
+        struct fail *fail)
+{
+    if (value.json == NULL && strcmp(value.text, "true") != 0 && strcmp(value.text, "false") != 0) {
+        return misfit(
+                fail, argument->name, element, "'%.80s' is neither true nor false", value.text);
+    }
+    str_add(out, value.json == NULL ? value.text : json_truth(value.json) ? "true" : "false");
+    return true;
+}
+
+/* A value that is no array. */
+static bool
+fit_one(struct str *out, const struct argument *argument, enum argument_type type,
+        struct value value, size_t element, struct fail *fail)
+{
+    static const enum json_kind kinds[ARGUMENT_TYPES] = { JSON_KIND_TEXT, JSON_KIND_INTEGER,
+        JSON_KIND_BOOL, JSON_KIND_ARRAY };
+
+    if (value.json != NULL && json_kind_of(value.json) != kinds[type]) {
+        return misfit(fail, argument->name, element, "it is %s, and not of type '%s'",
+                json_kind_name(json_kind_of(value.json)), argument_words[type]);
+    }
+    switch (type) {
+    case ARGUMENT_STRING:
+        return fit_string(out, argument, value.json != NULL ? json_text(value.json) : value.text,
+                element, fail);
+    case ARGUMENT_INTEGER:
+        return fit_integer(out, argument, value, element, fail);
+    case ARGUMENT_BOOLEAN:
+        return fit_boolean(out, argument, value, element, fail);
+    case ARGUMENT_ARRAY:
+        break;
+    }
+    return misfit(fail, argument->name, element, "an array is in no array");
+}
+
+/* ---- one argument ---- */
+
+/* What is known of a request for an action. */
+struct given {
+    const struct json *json; /* an object; NULL: none */
+    const struct action_input *input;
+    uint64_t n_elements; /* in arrays */
+};
+
+static bool
+check_count(const struct argument *argument, size_t n, struct fail *fail)
+{
+    uint32_t most = argument->most == 0 ? ARGUMENT_ITEMS_MAX : argument->most;
+
+    return n <= most ||
+           misfit(fail, argument->name, SIZE_MAX,
+                   "%zu elements are more than the %u that one request may be about", n, most);
+}
+
+static bool
+fit_json(struct str *out, const struct argument *argument, const struct json *json,
+        struct given *given, struct fail *fail)
+{
+    struct value value = { .json = json };
+
+    if (argument->type != ARGUMENT_ARRAY || json_kind_of(json) != JSON_KIND_ARRAY) {
+        return fit_one(out, argument, argument->type, value, SIZE_MAX, fail);
+    }
+    if (!check_count(argument, json_count(json), fail)) {
+        return false;
+    }
+    str_add(out, "[");
+    for (size_t i = 0; i < json_count(json); i++) {
+        str_add(out, i == 0 ? "" : ",");
+        value.json = json_element(json, i);
+        if (!fit_one(out, argument, argument->items, value, i, fail)) {
+            return false;
+        }
+    }
+    str_add(out, "]");
+    given->n_elements += json_count(json);
+    return true;
+}
+
+/* An array is a parameter that is repeated. */
+static bool
+fit_texts(struct str *out, const struct argument *argument, struct given *given, struct fail *fail)
+{
+    bool is_array = argument->type == ARGUMENT_ARRAY;
+    size_t n = 0;
+
+    str_add(out, is_array ? "[" : "");
+    for (size_t i = 0; i < given->input->n_texts; i++) {
+        struct value value = { .text = given->input->texts[i].value };
+
+        if (strcmp(given->input->texts[i].name, argument->name) != 0) {
+            continue;
+        }
+        if (n > 0 && !is_array) {
+            return misfit(fail, argument->name, SIZE_MAX, "it is there more than once");
+        }
+        str_add(out, n == 0 ? "" : ",");
+        if (!fit_one(out, argument, is_array ? argument->items : argument->type, value,
+                    is_array ? n : SIZE_MAX, fail)) {
+            return false;
+        }
+        n++;
+    }
+    str_add(out, is_array ? "]" : "");
+    given->n_elements += is_array ? n : 0;
+    return !is_array || check_count(argument, n, fail);
+}
+
+static bool
+has_text(const struct given *given, const char *name)
+{
+    for (size_t i = 0; i < given->input->n_texts; i++) {
+        if (strcmp(given->input->texts[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the member; nothing where an optional one is not there.  What is said twice is said alike.
+ */
+static bool
+fit(struct str *out, const struct argument *argument, struct given *given, struct fail *fail)
+{
+    const struct json *json = given->json == NULL ? NULL : json_member(given->json, argument->name);
+    bool has_texts = has_text(given, argument->name);
+    struct str first = { 0 }, second = { 0 };
+    bool ok = true;
+
+    if (json == NULL && !has_texts) {
+        return argument->is_optional || misfit(fail, argument->name, SIZE_MAX, "it is missing");
+    }
+    if (json != NULL) {
+        ok = fit_json(&first, argument, json, given, fail);
+    }
+    if (ok && has_texts) {
+        ok = fit_texts(&second, argument, given, fail);
+    }
+    if (ok && json != NULL && has_texts && !first.failed && !second.failed &&
+            strcmp(first.data, second.data) != 0) {
+        ok = misfit(fail, argument->name, SIZE_MAX,
+                "the URL and the body of the request say different things");
+    }
+    str_add(out, out->length > 1 ? "," : "");
+    action_add_text(out, argument->name);
+    str_add(out, ":");
+    str_add(out, first.data != NULL ? first.data : second.data == NULL ? "" : second.data);
+    out->failed = out->failed || first.failed || second.failed;
+    str_done(&first);
+    str_done(&second);
+    return ok;
+}
+
+/* ---- one layer ---- */
+static bool
+is_declared(const struct action_type *type, const char *name, struct fail *fail)
+{
+    const char *names[ARGUMENTS_MAX];
+    const char *nearest;
+
+    for (size_t i = 0; i < type->n_arguments; i++) {
+        names[i] = type->arguments[i].name;
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    nearest = nearest_of(name, names, type->n_arguments);
+    return misfit(fail, name, SIZE_MAX, "the action has no such argument%s%.80s%s",
+            nearest == NULL ? "" : "; probably '", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "' was meant");
+}
+
+/* All that is given is declared. */
+static bool
+check_names(const struct action_type *type, const struct given *given, struct fail *fail)
+{
+    size_t n = 0;
+    AUTO(freep) const char **names = given->json == NULL ? NULL : sorted_names(given->json, &n);
+
+    if (given->json != NULL && names == NULL) {
+        fail_nomem(fail);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!is_declared(type, names[i], fail)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < given->input->n_texts; i++) {
+        if (!is_declared(type, given->input->texts[i].name, fail)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+fit_layer(const struct action_type *type, struct given *given, struct action_form *form,
+        struct fail *fail)
+{
+    struct str out = { 0 };
+    bool ok = check_names(type, given, fail);
+
+    given->n_elements = 0;
+    str_add(&out, "{");
+    for (size_t i = 0; i < type->n_arguments && ok; i++) {
+        ok = fit(&out, &type->arguments[i], given, fail);
+    }
+    str_add(&out, "}");
+    free(form->arguments);
+    form->arguments = str_steal(&out, NULL);
+    form->n_elements = given->n_elements;
+    if (ok && form->arguments == NULL) {
+        fail_nomem(fail);
+        return false;
+    }
+    return ok;
+}
+
+/* ---- all layers ---- */
+
+/* What a layer declares of an action, or NULL. */
+static const struct action_type *
+type_of(abx_policy *policy, size_t number, const char *name)
+{
+    const struct layer *layer = *vec_at(&policy->layers, struct layer *, number);
+    struct pick pick;
+
+    index_pick_name(layer, ABX_REQUEST_ACTION, name, &pick);
+    return pick.rule == NO_RULE ? NULL : vec_at(&layer->rules, struct rule, pick.rule)->action;
+}
+
+bool
+policy_action_has_arguments(abx_policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct action_type *type = type_of(policy, i, name);
+
+        if (type != NULL && type->has_arguments) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+policy_action_text(abx_policy *policy, const char *name, struct str *out)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct action_type *type = type_of(policy, i, name);
+        struct action_type arguments;
+        struct str one = { 0 };
+
+        if (type == NULL || !type->has_arguments) {
+            continue;
+        }
+        arguments = *type;
+        arguments.per_command = arguments.per_box = 0; /* they are numbers */
+        str_add(&one, "{");
+        action_emit(&one, &arguments);
+        str_add(&one, "}");
+        out->failed = out->failed || one.failed;
+        if (!out->failed && (out->data == NULL || strstr(out->data, one.data) == NULL)) {
+            str_add(out, one.data);
+        }
+        str_done(&one);
+    }
+}
+
+struct action_limits
+policy_action_limits(abx_policy *policy, const char *name)
+{
+    struct action_limits limits = { 0, 0 };
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct action_type *type = type_of(policy, i, name);
+
+        if (type != NULL && type->per_command != 0 &&
+                (limits.per_command == 0 || type->per_command < limits.per_command)) {
+            limits.per_command = type->per_command;
+        }
+        if (type != NULL && type->per_box != 0 &&
+                (limits.per_box == 0 || type->per_box < limits.per_box)) {
+            limits.per_box = type->per_box;
+        }
+    }
+    return limits;
+}
+
+static struct json *
+read_json(const struct action_input *input, struct fail *fail)
+{
+    struct json_problem problem;
+    struct json *json;
+
+    if (input->json_length > ACTION_INPUT_MAX) {
+        fail_set(fail, ABX_ERR_DENIED, 0, "action:", "the arguments are longer than %u bytes",
+                ACTION_INPUT_MAX);
+        return NULL;
+    }
+    json = json_read(input->json, input->json_length, NESTING_OF_ARGUMENTS, &problem);
+    if (json == NULL && problem.no_memory) {
+        fail_nomem(fail);
+    } else if (json == NULL) {
+        fail_set(fail, ABX_ERR_DENIED, 0, "action:", "%zu:%zu: the arguments are no JSON: %s",
+                problem.place.line, problem.place.column, problem.text);
+    } else if (json_kind_of(json) != JSON_KIND_OBJECT) {
+        fail_set(fail, ABX_ERR_DENIED, 0, "action:", "the arguments are %s, and no object",
+                json_kind_name(json_kind_of(json)));
+        json_free(json);
+        json = NULL;
+    }
+    return json;
+}
+
+/* Where no layer declares arguments: as they are. */
+static bool
+form_any(const struct json *json, struct action_form *form, struct fail *fail)
+{
+    struct str out = { 0 };
+
+    if (json != NULL && !add_any(&out, json)) {
+        fail_set(fail, ABX_ERR_DENIED, 0, "action:", "a number among the arguments is no integer");
+        str_done(&out);
+        return false;
+    }
+    str_add(&out, json == NULL ? "{}" : "");
+    form->arguments = str_steal(&out, NULL);
+    if (form->arguments == NULL) {
+        fail_nomem(fail);
+    }
+    return form->arguments != NULL;
+}
+
+abx_status
+policy_action_read(abx_policy *policy, const char *name, const struct action_input *input,
+        struct action_form *ret_form, struct fail *fail)
+{
+    struct json *json = input->json == NULL ? NULL : read_json(input, fail);
+    struct given given = { .json = json, .input = input };
+    struct action_form form = { 0 };
+    bool ok = input->json == NULL || json != NULL;
+
+    for (size_t i = 0; i < policy->layers.count && ok; i++) {
+        const struct action_type *type = type_of(policy, i, name);
+
+        if (type != NULL && type->has_arguments) {
+            ok = fit_layer(type, &given, &form, fail);
+        }
+    }
+    if (ok && form.arguments == NULL) {
+        ok = form_any(json, &form, fail);
+    }
+    json_free(json);
+    if (!ok) {
+        free(form.arguments);
+        return fail->status;
+    }
+    *ret_form = form;
+    return ABX_OK;
+}

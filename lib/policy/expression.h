@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside lib/policy: the patterns of arguments.  A small regular expression: alternatives, groups,
+ * classes, `.`, `* + ? {m,n}`, and `\d \w \s`.  It is matched against the whole text, character by
+ * character, in time that grows with both lengths and no faster. */
+#ifndef ABX_POLICY_EXPRESSION_H
+#define ABX_POLICY_EXPRESSION_H
+
+#include "base/fail.h"
+
+#include <stdbool.h>
+
+struct expression; /* one block; free() */
+
+/* NULL: `fail` says what is wrong with it. */
+struct expression *expression_new(const char *pattern, struct fail *fail);
+/* UTF-8.  False also without memory. */
+bool expression_matches(const struct expression *expression, const char *text);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Actions that the host asks for, and the same as requests of a command: one verdict, one limit,
+ * one approval. */
+#include "supervise/approvals.h"
+
+#include "base/mem.h"
+#include "fake-backend.h"
+#include "unit/main.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char policy_json[] =
+        "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/"
+        "\"]}},\"network\":{\"mode\":\"filtered\","
+        "\"allow\":[{\"host\":\"hr.test\",\"http\":["
+        "{\"methods\":[\"PUT\"],\"path\":\"/v1/{id}\",\"action\":\"update\"},"
+        "{\"methods\":[\"GET\"],\"path\":\"/v1/{id}\",\"action\":\"read\"},"
+        "{\"methods\":[\"POST\"],\"path\":\"/v2/**\",\"action\":\"any\"}]}]},"
+        "\"actions\":[{\"name\":\"update\",\"verdict\":\"ask\",\"arguments\":{\"id\":{\"type\":"
+        "\"string\","
+        "\"pattern\":\"[0-9]+\"}},\"limits\":{\"per_box\":2}},"
+        "{\"name\":\"read\",\"verdict\":\"allow\",\"arguments\":{\"id\":{\"type\":\"string\"}},"
+        "\"limits\":{\"per_command\":2,\"per_box\":3}},"
+        "{\"name\":\"any\",\"verdict\":\"allow\",\"limits\":{\"per_box\":1}},"
+        "{\"name\":\"never\",\"verdict\":\"deny\"}]}";
+
+static abx_context *context;
+static abx_box *box;
+static abx_process *process;
+
+static abx_process *
+spawn(void)
+{
+    static const char *const argv[] = { "/bin/fake", NULL };
+    abx_spawn_options options = { .size = sizeof options, .label = "call" };
+    abx_process *started = NULL;
+
+    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &started, NULL), ABX_OK);
+    return started;
+}
+
+static void
+set_up(void)
+{
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+    struct fail fail = { 0 };
+
+    ck_assert_msg(abx_policy_from_json(policy_json, strlen(policy_json), &policy, &error) == ABX_OK,
+            "%s", abx_error_get_message(error));
+    ck_assert_int_eq(context_new(&fake_backend, NULL, 200, &context, &fail), ABX_OK);
+    ck_assert_int_eq(abx_box_open(context, policy, NULL, &box, NULL), ABX_OK);
+    abx_policy_unref(policy);
+    process = spawn();
+}
+
+static void
+tear_down(void)
+{
+    abx_process_unref(process);
+    abx_box_unref(box);
+    abx_context_unref(context);
+}
+
+static abx_event *
+next_event(uint32_t type, uint32_t layer)
+{
+    abx_event *event;
+
+    while (abx_context_next_event(context, &event) == ABX_OK) {
+        if (abx_event_get_type(event) == type &&
+                abx_event_get_int(event, ABX_FIELD_LAYER) == layer) {
+            return event;
+        }
+        abx_event_unref(event);
+    }
+    return NULL;
+}
+
+/* The host asks; the caller frees *ret_json. */
+static abx_status
+want(const char *name, const char *arguments, uint32_t *ret_verdict, uint64_t *ret_ticket,
+        char **ret_json)
+{
+    abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = name, .verb = arguments
+    };
+    abx_decision decision = { .size = sizeof decision };
+    abx_status r = abx_box_request(box, &request, &decision, ret_ticket, ret_json, NULL);
+
+    *ret_verdict = decision.verdict;
+    return r;
+}
+
+static void
+expect_verdict(const char *name, const char *arguments, uint32_t expected, const char *has)
+{
+    uint32_t verdict;
+    uint64_t ticket;
+    char *json;
+
+    ck_assert_int_ge(want(name, arguments, &verdict, &ticket, &json), 0);
+    ck_assert_msg(verdict == expected && strstr(json, has) != NULL, "%u %s", verdict, json);
+    abx_free(json);
+}
+
+/* A command makes a request. */
+static abx_verdict
+request(abx_process *of, const char *method, const char *url, const char *body, char *key,
+        uint64_t *ret_ticket)
+{
+    struct refusal refusal;
+    struct act act = { .request = ABX_REQUEST_HTTP,
+        .target = url,
+        .verb = method,
+        .port = 443,
+        .content = -1,
+        .body = body,
+        .body_length = body == NULL ? 0 : strlen(body),
+        .key = key,
+        .refusal = &refusal };
+
+    return fake_act(abx_process_get_id(of), &act, ret_ticket);
+}
+
+static void
+answer(uint64_t ticket, abx_verdict verdict)
+{
+    abx_answer reply = { .size = sizeof reply, .verdict = verdict, .approver = "pat" };
+
+    ck_assert_int_eq(abx_context_answer(context, ticket, &reply, NULL), ABX_OK);
+}
+
+START_TEST(what_the_policy_allows_is_told_with_its_key)
+{
+    abx_event *event;
+    uint32_t verdict;
+    uint64_t ticket;
+    char *json;
+
+    ck_assert_int_eq(want("read", "{ \"id\" : \"7\" }", &verdict, &ticket, &json), ABX_OK);
+    ck_assert_uint_eq(verdict, ABX_VERDICT_ALLOW);
+    ck_assert_ptr_nonnull(strstr(json, "\"arguments\":{\"id\":\"7\"}"));
+    event = next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_TARGET), "read");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_VERB), "{\"id\":\"7\"}");
+    ck_assert_uint_eq(strlen(abx_event_get_string(event, ABX_FIELD_IDEMPOTENCY_KEY)), 32);
+    ck_assert_ptr_nonnull(strstr(json, abx_event_get_string(event, ABX_FIELD_IDEMPOTENCY_KEY)));
+    abx_event_unref(event);
+    abx_free(json);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_denied_with_its_pointer)
+{
+    abx_event *event;
+
+    expect_verdict("read", "{\"ix\":\"7\"}", ABX_VERDICT_DENY,
+            "\"reason\":\"/ix: the action has no such argument; probably 'id' was meant\"");
+    event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_ACTION);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "action:arguments");
+    abx_event_unref(event);
+    ck_assert_uint_eq(request(process, "GET", "https://hr.test/v1/7?x=1", NULL, NULL, NULL),
+            ABX_VERDICT_DENY);
+    ck_assert_uint_eq(
+            request(process, "GET", "https://hr.test/v1/7", "{", NULL, NULL), ABX_VERDICT_DENY);
+    expect_verdict("never", NULL, ABX_VERDICT_DENY, "\"rule\":\"/actions/3\"");
+    expect_verdict("unknown", NULL, ABX_VERDICT_DENY, "\"rule\":\"default\"");
+}
+END_TEST
+
+START_TEST(the_host_and_a_command_share_one_limit)
+{
+    abx_event *event;
+
+    expect_verdict("read", "{\"id\":\"1\"}", ABX_VERDICT_ALLOW, "");
+    ck_assert_uint_eq(
+            request(process, "GET", "https://hr.test/v1/1", NULL, NULL, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(
+            request(process, "GET", "https://hr.test/v1/1", NULL, NULL, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(
+            request(process, "GET", "https://hr.test/v1/1", NULL, NULL, NULL), ABX_VERDICT_DENY);
+    event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_LIMIT);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_ptr_nonnull(
+            strstr(abx_event_get_string(event, ABX_FIELD_REASON), "3 times in one box"));
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ASKED), "GET https://hr.test/v1/1");
+    abx_event_unref(event);
+    expect_verdict("read", "{\"id\":\"1\"}", ABX_VERDICT_DENY, "3 times in one box");
+}
+END_TEST
+
+START_TEST(a_command_has_a_limit_of_its_own)
+{
+    abx_process *other = spawn();
+
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(request(process, "GET", "https://hr.test/v1/1", NULL, NULL, NULL),
+                ABX_VERDICT_ALLOW);
+    }
+    ck_assert_uint_eq(
+            request(process, "GET", "https://hr.test/v1/1", NULL, NULL, NULL), ABX_VERDICT_DENY);
+    ck_assert_uint_eq(
+            request(other, "GET", "https://hr.test/v1/1", NULL, NULL, NULL), ABX_VERDICT_ALLOW);
+    abx_process_unref(other);
+}
+END_TEST
+
+START_TEST(a_request_without_declared_arguments_counts_too)
+{
+    ck_assert_uint_eq(request(process, "POST", "https://hr.test/v2/a?b=c", "x", NULL, NULL),
+            ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request(process, "POST", "https://hr.test/v2/a?b=c", "x", NULL, NULL),
+            ABX_VERDICT_DENY);
+}
+END_TEST
+
+START_TEST(the_host_asks_again_after_a_yes_and_has_it_once)
+{
+    abx_event *event;
+    uint32_t verdict;
+    uint64_t ticket, again;
+    char *json;
+
+    ck_assert_int_eq(want("update", "{\"id\":\"7\"}", &verdict, &ticket, &json), ABX_NONE);
+    ck_assert_uint_eq(verdict, ABX_VERDICT_ASK);
+    abx_free(json);
+    event = next_event(ABX_EVENT_APPROVAL, ABX_LAYER_ACTION);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_TICKET), (int64_t)ticket);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_VERB), "{\"id\":\"7\"}");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ADDS),
+            "{\"request\":\"action\",\"target\":\"update\",\"arguments\":{\"id\":\"7\"}}");
+    abx_event_unref(event);
+    ck_assert_int_eq(want("update", " {\"id\":\"7\"}", &verdict, &again, &json), ABX_NONE);
+    ck_assert_uint_eq(again, ticket);
+    abx_free(json);
+    answer(ticket, ABX_VERDICT_ALLOW);
+    expect_verdict("update", "{\"id\":\"8\"}", ABX_VERDICT_ASK, "");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ALLOW, "idempotency_key");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ASK, "");
+}
+END_TEST
+
+START_TEST(a_held_request_goes_on_with_the_key_that_the_event_has)
+{
+    char key[ACTION_KEY_SIZE] = "";
+    abx_event *event;
+    uint64_t ticket;
+
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/7", "{}", key, &ticket), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(strlen(key), 32);
+    answer(ticket, ABX_VERDICT_ALLOW);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_ALLOW);
+    event = next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_IDEMPOTENCY_KEY), key);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_LABEL), "call");
+    abx_event_unref(event);
+}
+END_TEST
+
+START_TEST(nobody_is_asked_about_what_could_not_be_done)
+{
+    uint64_t first, second, third;
+
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/1", NULL, NULL, &first), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/2", NULL, NULL, &second), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/3", NULL, NULL, &third), ABX_VERDICT_ASK);
+    answer(first, ABX_VERDICT_ALLOW);
+    answer(second, ABX_VERDICT_ALLOW);
+    answer(third, ABX_VERDICT_ALLOW); /* the limit is two */
+    ck_assert_int_eq(fake_answer_to(second), ABX_VERDICT_ALLOW);
+    ck_assert_int_eq(fake_answer_to(third), ABX_VERDICT_DENY);
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/4", NULL, NULL, NULL), ABX_VERDICT_DENY);
+}
+END_TEST
+
+START_TEST(calls_that_share_a_question_count_each)
+{
+    uint64_t ticket, same;
+
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/1", NULL, NULL, &ticket), ABX_VERDICT_ASK);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(request(process, "PUT", "https://hr.test/v1/1", NULL, NULL, &same),
+                ABX_VERDICT_ASK);
+        ck_assert_uint_eq(same, ticket);
+    }
+    answer(ticket, ABX_VERDICT_ALLOW);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
+}
+END_TEST
+
+static void *
+read_once(void *data)
+{
+    uint32_t verdict;
+    char *json;
+
+    want("read", "{\"id\":\"1\"}", &verdict, &(uint64_t){ 0 }, &json);
+    abx_free(json);
+    return verdict == ABX_VERDICT_ALLOW ? data : NULL;
+}
+
+START_TEST(of_many_threads_as_many_as_the_limit_says_may)
+{
+    pthread_t threads[16];
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_ELEMENTS(threads); i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, read_once, &n), 0);
+    }
+    for (size_t i = 0; i < N_ELEMENTS(threads); i++) {
+        void *result;
+
+        pthread_join(threads[i], &result);
+        n += result != NULL;
+    }
+    ck_assert_uint_eq(n, 3);
+}
+END_TEST
+
+START_TEST(what_is_no_request_for_an_action_is_an_error)
+{
+    abx_request path = { .size = sizeof path, .kind = ABX_REQUEST_PATH, .target = "/" };
+    abx_request action = { .size = sizeof action, .kind = ABX_REQUEST_ACTION, .target = "read" };
+    abx_decision decision = { .size = sizeof decision };
+
+    ck_assert_int_eq(abx_box_request(box, &path, &decision, NULL, NULL, NULL), ABX_ERR_INVALID);
+    ck_assert_int_eq(abx_box_request(box, NULL, &decision, NULL, NULL, NULL), ABX_ERR_INVALID);
+    decision.size = 4;
+    ck_assert_int_eq(abx_box_request(box, &action, &decision, NULL, NULL, NULL), ABX_ERR_ABI);
+    decision.size = sizeof decision;
+    abx_box_kill(box);
+    ck_assert_int_eq(abx_box_request(box, &action, &decision, NULL, NULL, NULL), ABX_ERR_STATE);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("supervise_actions");
+    TCase *tc = tcase_create("actions");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, what_the_policy_allows_is_told_with_its_key);
+    tcase_add_test(tc, what_does_not_fit_is_denied_with_its_pointer);
+    tcase_add_test(tc, the_host_and_a_command_share_one_limit);
+    tcase_add_test(tc, a_command_has_a_limit_of_its_own);
+    tcase_add_test(tc, a_request_without_declared_arguments_counts_too);
+    tcase_add_test(tc, the_host_asks_again_after_a_yes_and_has_it_once);
+    tcase_add_test(tc, a_held_request_goes_on_with_the_key_that_the_event_has);
+    tcase_add_test(tc, nobody_is_asked_about_what_could_not_be_done);
+    tcase_add_test(tc, calls_that_share_a_question_count_each);
+    tcase_add_test(tc, of_many_threads_as_many_as_the_limit_says_may);
+    tcase_add_test(tc, what_is_no_request_for_an_action_is_an_error);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
