@@ -264,4 +264,6 @@ export declare class Process extends Handle {
 export declare function preflight(policy?: Policy): Record<string, string>[];
 /** Reads an audit log, its files oldest first: a row for each. */
 export declare function verifyAudit(paths: string[]): { outcome: Audit; rows: Record<string, string>[] };
+/** Its records, for people or programs; of one layer (`'filesystem'` and so on) or of all. */
+export declare function renderAudit(paths: string[], options?: { format?: 'text' | 'json' | 'html'; layer?: string }): { outcome: Audit; text: string };
 export declare function libraryVersion(): string;

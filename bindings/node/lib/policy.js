@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Access, RequestKind } from './constants.js';
-import { buffer, check, failure, Handle, lib, made, strings, struct, text } from './raw.js';
+import { buffer, check, failure, Handle, lib, made, strings, struct, taken, text } from './raw.js';
 
 const DEFAULT_RULE = 0xffffffff;
 const bytesOf = (document) => Buffer.from(typeof document === 'string' || document instanceof Uint8Array ? document : JSON.stringify(document));
@@ -145,6 +145,13 @@ export function verifyAudit(paths) {
   const error = [null];
   const outcome = check(lib.abx_audit_verify(strings(paths, 'a path'), paths.length, report, error), error[0]);
   return { outcome, rows: rowsOf(report[0]) };
+}
+
+/** The records of an audit log, its files oldest first, as 'text', 'json' or 'html'; of one layer or of all. */
+export function renderAudit(paths, { format = 'text', layer } = {}) {
+  const given = [[null], [0], [null]];
+  const outcome = check(lib.abx_audit_render(strings(paths, 'a path'), paths.length, text(format), text(layer), ...given), given[2][0]);
+  return { outcome, text: taken(given[0][0], given[1][0]) };
 }
 
 /** What this host can enforce, of a policy or of everything. */

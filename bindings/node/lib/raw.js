@@ -94,10 +94,15 @@ export function buffer(call, ...given) {
   const text = [null];
   const length = [0];
   check(call(...given, text, length));
+  return taken(text[0], length[0]);
+}
+
+/** What a call gave through `ret_text` and `ret_length`; it is released. */
+export function taken(text, length) {
   try {
-    return bytes(text[0], length[0]).toString('utf8');
+    return bytes(text, length).toString('utf8');
   } finally {
-    lib.abx_free(text[0]);
+    lib.abx_free(text);
   }
 }
 

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer } from 'node:http';
 import test from 'node:test';
 import * as tls from 'node:tls';
-import { answer, Audit, Context, errors, EventType, ExitReason, Identity, Policy, request, Status, Verdict, verifyAudit } from './support.js';
+import { answer, Audit, Context, errors, EventType, ExitReason, Identity, Policy, renderAudit, request, Status, Verdict, verifyAudit } from './support.js';
 import { lib, offsetOf, sizeOf } from '../lib/raw.js';
 
 const api = JSON.parse(readFileSync(new URL('../../api.json', import.meta.url)));
@@ -163,6 +163,7 @@ test('an audit log is whole', async () => {
   await context.run(Policy.fromProfile('read-only', { workspace: '/var/tmp', home: '/home/somebody' }, hidden), ['true']);
   context.close();
   const { outcome, rows } = verifyAudit([`${folder}/audit`]);
+  assert.equal(renderAudit([`${folder}/audit`], { format: 'json' }).outcome, Audit.WHOLE);
   rmSync(folder, { recursive: true });
   assert.deepEqual([outcome, rows[0].state], [Audit.WHOLE, 'whole']);
 });

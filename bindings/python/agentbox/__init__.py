@@ -17,13 +17,13 @@ from .event import Answer, Event
 from .identity import Identity
 from .policy import Policy, PolicyBuilder
 from .process import Exit, Process, Result
-from .report import Comparison, Report, preflight, verify_audit
+from .report import Comparison, Report, preflight, render_audit, verify_audit
 from .request import Attempt, Decision, Request
 
 __all__ = [
     "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Audit", "AuditSync", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
     "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
-    "Retry", "Scope", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "verify_audit",
+    "Retry", "Scope", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "verify_audit",
 ]
 
 

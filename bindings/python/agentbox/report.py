@@ -49,6 +49,15 @@ def verify_audit(paths: "Sequence[_raw.Text]") -> "Tuple[Union[Audit, int], Repo
     return _raw.known(Audit, outcome), Report(report[0])
 
 
+@_raw.documented("abx_audit_render")
+def render_audit(paths: "Sequence[_raw.Text]", format: str = "text", layer: Optional[str] = None) -> "Tuple[Union[Audit, int], str]":
+    """The records of an audit log, its files oldest first."""
+    names, _kept = _raw.strings(list(paths))
+    text, length, error = ffi.new("char **"), ffi.new("size_t *"), ffi.new("abx_error **")
+    outcome = _raw.check(lib.abx_audit_render(names, len(paths), _raw.encode(format), _raw.encode(layer), text, length, error), error)
+    return _raw.known(Audit, outcome), _raw.taken(text, length)
+
+
 @_raw.documented("abx_preflight")
 def preflight(policy: "Optional[Policy]" = None) -> Report:
     """What this host can enforce."""

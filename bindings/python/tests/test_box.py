@@ -209,6 +209,8 @@ class Hosts(Workspace):
             context.run(self.policy(hidden), ["true"])
         outcome, files = agentbox.verify_audit([log])
         self.assertEqual((outcome, files.get(0, "state")), (agentbox.Audit.WHOLE, "whole"))
+        self.assertEqual(agentbox.render_audit([log], "json")[0], agentbox.Audit.WHOLE)
+        self.assertTrue(agentbox.render_audit([log])[1])
         log.write_bytes(log.read_bytes().replace(b'"', b"'", 1))
         self.assertEqual(agentbox.verify_audit([log])[0], agentbox.Audit.BROKEN)
 

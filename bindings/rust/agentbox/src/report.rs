@@ -34,3 +34,14 @@ pub fn verify_audit(paths: &[impl AsRef<OsStr>]) -> Result<(Audit, String)> {
     // SAFETY: as many live texts as are said.
     rows(|made, error| unsafe { sys::abx_audit_verify(names.pointers.as_ptr(), paths.len(), made, error) }).map(|(outcome, rows)| (Audit(outcome), rows))
 }
+
+/// Its records, as `"text"`, `"json"` or `"html"`; of one layer (`"filesystem"` and so on) or of all.
+pub fn render_audit(paths: &[impl AsRef<OsStr>], format: &str, layer: Option<&str>) -> Result<(Audit, String)> {
+    let (names, format, layer) = (Strings::new(paths)?, raw::c_string(format)?, raw::c_option(layer)?);
+    let (mut text, mut length) = (std::ptr::null_mut(), 0);
+    // SAFETY: as many live texts as are said.
+    let outcome = raw::done(|error| unsafe {
+        sys::abx_audit_render(names.pointers.as_ptr(), paths.len(), format.as_ptr(), raw::pointer(&layer), &mut text, &mut length, error)
+    })?;
+    Ok((Audit(outcome as u32), raw::taken(text, length)))
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use agentbox::{preflight, verify_audit, AgentBox, Answer, Audit, Backend, Command, Context, ContextOptions, ErrorKind, EventType, ExitReason, Identity, Policy, PolicyBuilder, Request, Scope, Stream, Verdict};
+use agentbox::{preflight, render_audit, verify_audit, AgentBox, Answer, Audit, Backend, Command, Context, ContextOptions, ErrorKind, EventType, ExitReason, Identity, Policy, PolicyBuilder, Request, Scope, Stream, Verdict};
 use std::future::Future;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -141,6 +141,7 @@ fn audit_log_is_whole() {
     let policy = Policy::from_profile("read-only", &[("workspace", "/var/tmp"), ("home", workspace.0.to_str().unwrap())], &[hidden]).unwrap();
     context.run(&policy, &Command::new(["true"])).unwrap();
     assert_eq!(verify_audit(&[&path]).unwrap().0, Audit::WHOLE);
+    assert_eq!(render_audit(&[&path], "json", None).unwrap().0, Audit::WHOLE);
 }
 
 #[test]
