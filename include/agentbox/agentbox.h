@@ -265,7 +265,7 @@ ABX_API uint64_t abx_box_get_id(abx_box *box);
  * spellings, digest of the policy. */
 ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length);
 /* A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a
- * host and a port.  A path that ends in a slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
+ * host and a port.  A program (ABX_REQUEST_EXEC) is its path.  A path that ends in a slash and two stars means all below.  `expires_ms` is Unix time, 0 is never; 0 uses is
  * unlimited.  It lifts what the policy asks about or has no rule for, never what a rule denies:
  * that is ABX_ERR_DENIED, and below a target with two stars it stays denied.  Given and taken back,
  * it is a NOTICE of layer APPROVAL with the rule "grant:N". */
@@ -443,7 +443,8 @@ enum abx_field_values {
     ABX_FIELD_STEP_UP = 34,     /* on an approval: 1, a yes needs evidence */
     ABX_FIELD_APPROVER = 35,    /* who answered: a name, or two with a comma between them */
     ABX_FIELD_EVIDENCE = 36,    /* SHA-256 of the evidence, hex; two with a comma */
-    ABX_FIELD_IDEMPOTENCY_KEY = 37 /* of an action that was allowed */
+    ABX_FIELD_IDEMPOTENCY_KEY = 37, /* of an action that was allowed */
+    ABX_FIELD_BOUND = 38        /* on an approval: what else was shown, which a yes is for, as JSON */
 };
 
 /* Readable while events are queued: a pipe end on Unix, an event HANDLE on Windows.  Each call makes a

@@ -45,9 +45,16 @@ check_pattern(const abx_request *pattern, struct fail *fail)
                                  "a connection has a host and a port, and no access")
                        : ABX_OK;
     }
+    if (pattern->kind == ABX_REQUEST_EXEC) {
+        return pattern->target == NULL || pattern->port != 0 ||
+                               (pattern->access != 0 && pattern->access != ABX_ACCESS_EXEC)
+                       ? fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
+                                 "a program has a path, and no port")
+                       : ABX_OK;
+    }
     if (pattern->kind != ABX_REQUEST_PATH) {
         return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "grant:kind",
-                "this version grants paths and connections only");
+                "this version grants paths, programs and connections only");
     }
     if (pattern->access != ABX_ACCESS_READ && pattern->access != ABX_ACCESS_WRITE &&
             pattern->access != ABX_ACCESS_EXEC) {

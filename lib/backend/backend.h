@@ -32,6 +32,7 @@ struct act {
     uint32_t port;
     const char *target; /* real absolute path, host name or address, name of a system call */
     const char *asked; /* as the program spelled it, or NULL if the same */
+    const char *bound; /* what else is shown to who is asked, JSON: a yes is for that; or NULL */
     const char *verb; /* "open", "rename", "unlink", "connect", ... */
     int content; /* descriptor of what would stand at target after a rename, which nobody
                     else can write to; else -1 */

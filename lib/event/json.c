@@ -40,6 +40,7 @@ static const struct json_field {
     { ABX_FIELD_TICKET, "ticket", NULL },
     { ABX_FIELD_DEADLINE_MS, "deadline_ms", NULL },
     { ABX_FIELD_ADDS, "adds", NULL },
+    { ABX_FIELD_BOUND, "bound", NULL },
     { ABX_FIELD_APPROVERS, "approvers", NULL },
     { ABX_FIELD_STEP_UP, "step_up", NULL },
     { ABX_FIELD_APPROVER, "approver", NULL },
@@ -78,7 +79,7 @@ add_field(struct str *out, abx_event *event, const struct json_field *json, uint
         return; /* only what is queued has a number */
     }
     str_printf(out, ",\"%s\":", json->name);
-    if (json->key == ABX_FIELD_ADDS) {
+    if (json->key == ABX_FIELD_ADDS || json->key == ABX_FIELD_BOUND) {
         str_add(out, event->texts + field->number); /* is JSON itself */
         return;
     }

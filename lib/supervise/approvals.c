@@ -24,6 +24,7 @@ approval_free(struct approval *approval)
         free(approval->target);
         free(approval->asked);
         free(approval->verb);
+        free(approval->bound);
         free(approval->program);
         free(approval->action);
         consented_done(&approval->yes);
@@ -55,6 +56,7 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->asked = approval_copy(act->asked, &failed);
     approval->verb = approval_copy(act->verb, &failed);
     approval->action = approval_copy(act->action, &failed);
+    approval->bound = approval_copy(act->bound, &failed);
     approval->program = approval_copy(program_of(box, subject, program), &failed);
     if (failed) {
         approval_free(approval);
@@ -70,6 +72,7 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->act.target = approval->target;
     approval->act.asked = approval->asked;
     approval->act.verb = approval->verb;
+    approval->act.bound = approval->bound;
     approval->act.content = -1;
     approval->act.action = approval->action;
     approval->act.body = approval->act.unreadable = NULL;
@@ -114,6 +117,13 @@ same_verb(const struct act *a, const struct act *b)
     return !approval_counts_verb(a) || strcmp(a->verb, b->verb) == 0;
 }
 
+static bool
+same_bound(const struct act *a, const struct act *b)
+{
+    return a->bound == NULL || b->bound == NULL ? a->bound == b->bound
+                                                : strcmp(a->bound, b->bound) == 0;
+}
+
 static struct approval *
 find_equal(const struct vec *approvals, const struct subject *subject, const struct act *act)
 {
@@ -123,7 +133,7 @@ find_equal(const struct vec *approvals, const struct subject *subject, const str
         if (approval->subject.command == subject->command &&
                 approval->act.request == act->request && approval->act.access == act->access &&
                 approval->act.port == act->port && strcmp(approval->act.target, act->target) == 0 &&
-                same_verb(&approval->act, act)) {
+                same_verb(&approval->act, act) && same_bound(&approval->act, act)) {
             return approval;
         }
     }
@@ -275,6 +285,7 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
     if (approval->needs.step_up) {
         draft_number(&draft, ABX_FIELD_STEP_UP, 1);
     }
+    draft_text(&draft, ABX_FIELD_BOUND, approval->bound);
     draft_text(&draft, ABX_FIELD_ADDS, approval_is_for_secret(approval) ? NULL : adds.data);
     event = adds.failed ? NULL : event_make(&draft);
     str_done(&adds);

@@ -71,6 +71,9 @@ add_grant(abx_box *box, const struct approval *approval, const struct consented 
     grant.target = approval_copy(approval->target, &failed);
     grant.verb =
             approval_counts_verb(&approval->act) ? approval_copy(approval->verb, &failed) : NULL;
+    if (yes->scope == ABX_SCOPE_ONCE || grant.request == ABX_REQUEST_EXEC) {
+        grant.bound = approval_copy(approval->bound, &failed);
+    }
     grant.approver = approval_copy(yes->approver, &failed);
     if (failed || !grants_add(&box->grants, &grant)) {
         grant_done(&grant);

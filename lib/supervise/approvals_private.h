@@ -23,7 +23,7 @@ struct approval {
     struct act act; /* texts are the ones below */
     struct grounds grounds; /* texts live as long as the policy */
     bool unrecorded; /* its answer could not be recorded, so it is a no */
-    char *target, *asked, *verb, *program;
+    char *target, *asked, *verb, *program, *bound;
     char *action; /* what it counts as, or NULL */
     struct consent needs;
     uint32_t n_yes; /* of needs.approvers */

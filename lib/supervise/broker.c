@@ -33,7 +33,8 @@ is_granted(abx_box *box, const abx_request *request, uint64_t command, const str
     uint64_t grant;
 
     pthread_mutex_lock(&box->lock);
-    cover = grants_use(&box->grants, request, command, !act->quiet && !act->looks, &grant);
+    cover = grants_use(
+            &box->grants, request, act->bound, command, !act->quiet && !act->looks, &grant);
     pthread_mutex_unlock(&box->lock);
     if (cover == COVER_COUNTED && act->counted != NULL) {
         *act->counted = grant;
@@ -432,6 +433,11 @@ box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t
         .uses = uses,
     };
     abx_status r = approver != NULL && grant.approver == NULL ? fail_nomem(fail) : ABX_OK;
+
+    if (pattern->kind == ABX_REQUEST_EXEC || pattern->access == ABX_ACCESS_EXEC) {
+        grant.request = ABX_REQUEST_EXEC; /* what an execution asks for */
+        grant.access = ABX_ACCESS_EXEC;
+    }
 
     if (r == ABX_OK) {
         r = grant_spell(box, pattern, &grant, fail);

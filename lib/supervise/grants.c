@@ -18,6 +18,7 @@ grant_done(struct grant *grant)
 {
     free(grant->target);
     free(grant->verb);
+    free(grant->bound);
     free(grant->approver);
 }
 
@@ -89,7 +90,7 @@ grants_done(struct vec *grants)
 }
 
 static bool
-covers(const struct grant *grant, const abx_request *request, uint64_t command)
+covers(const struct grant *grant, const abx_request *request, const char *bound, uint64_t command)
 {
     if (grant->request != request->kind || grant->access != request->access ||
             grant->port != request->port || (grant->command != 0 && grant->command != command)) {
@@ -98,20 +99,23 @@ covers(const struct grant *grant, const abx_request *request, uint64_t command)
     if (grant->verb != NULL && (request->verb == NULL || strcmp(grant->verb, request->verb) != 0)) {
         return false;
     }
+    if (grant->bound != NULL && (bound == NULL || strcmp(grant->bound, bound) != 0)) {
+        return false;
+    }
     return grant->below ? path_is_below(request->target, grant->target)
                         : strcmp(grant->target, request->target) == 0;
 }
 
 /* One whose uses are not counted, if there is such a one. */
 static struct grant *
-find(struct vec *grants, const abx_request *request, uint64_t command)
+find(struct vec *grants, const abx_request *request, const char *bound, uint64_t command)
 {
     struct grant *found = NULL;
 
     for (size_t i = 0; i < grants->count && (found == NULL || found->uses != 0); i++) {
         struct grant *grant = vec_at(grants, struct grant, i);
 
-        if (covers(grant, request, command) && (found == NULL || grant->uses == 0)) {
+        if (covers(grant, request, bound, command) && (found == NULL || grant->uses == 0)) {
             found = grant;
         }
     }
@@ -140,13 +144,13 @@ revoked_has(const struct revoked *revoked, uint64_t id)
 }
 
 enum cover
-grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take,
-        uint64_t *ret_grant)
+grants_use(struct vec *grants, const abx_request *request, const char *bound, uint64_t command,
+        bool take, uint64_t *ret_grant)
 {
     struct grant *grant;
 
     remove_expired(grants);
-    grant = find(grants, request, command);
+    grant = find(grants, request, bound, command);
     if (grant == NULL || grant->uses == 0) {
         return grant == NULL ? COVER_NONE : COVER_FREE;
     }
@@ -184,6 +188,9 @@ grants_json(const struct vec *grants, struct str *out)
         }
         if (grant->verb != NULL) {
             add_text(out, "verb", grant->verb, false);
+        }
+        if (grant->bound != NULL) {
+            str_printf(out, ",\"bound\":%s", grant->bound);
         }
         str_printf(out, ",\"below\":%s", grant->below ? "true" : "false");
         if (grant->command != 0) {

@@ -17,6 +17,7 @@ struct grant {
     uint32_t request, access, port;
     char *target; /* real path, host or URL; owned */
     char *verb; /* of a request its method; owned, or NULL: any */
+    char *bound; /* what else was shown (struct act); owned, or NULL: any */
     bool below; /* everything below target, not target itself */
     uint64_t command; /* 0: every command of the box */
     uint64_t expires_ns; /* CLOCK_MONOTONIC, 0: never */
@@ -46,8 +47,8 @@ bool revoked_has(const struct revoked *revoked, uint64_t id);
 /* How a grant covers this, if one does. */
 enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };
 /* `take` uses one up where uses are counted; then *ret_grant is the grant. */
-enum cover grants_use(struct vec *grants, const abx_request *request, uint64_t command, bool take,
-        uint64_t *ret_grant);
+enum cover grants_use(struct vec *grants, const abx_request *request, const char *bound,
+        uint64_t command, bool take, uint64_t *ret_grant);
 void grants_json(const struct vec *grants, struct str *out);
 /* Unix time in ms as CLOCK_MONOTONIC in ns, so that setting the clock moves no deadline. */
 uint64_t grant_deadline(int64_t expires_ms);

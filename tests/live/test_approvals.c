@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -301,6 +302,127 @@ START_TEST(ctrl_c_works_while_a_question_is_open)
 }
 END_TEST
 
+/* ---- a yes is for what was shown ---- */
+
+static void
+say_yes(abx_event *event, uint32_t scope)
+{
+    const abx_answer answer = {
+        .size = sizeof answer, .verdict = ABX_VERDICT_ALLOW, .scope = scope, .approver = "test"
+    };
+
+    ck_assert_int_eq(abx_context_answer(test.context,
+                             (uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET), &answer, NULL),
+            ABX_OK);
+}
+
+START_TEST(a_file_that_was_swapped_after_the_question_is_not_written)
+{
+    abx_exit ended = { .size = sizeof ended };
+    char path[128], other[128], *content;
+    abx_process *process;
+    abx_event *event;
+
+    abxtest_open(&test, asks);
+    abxtest_write(&test, "shown", "shown");
+    abxtest_write(&test, "other", "other");
+    snprintf(path, sizeof path, "%s", abxtest_path(&test, "shown"));
+    snprintf(other, sizeof other, "%s", abxtest_path(&test, "other"));
+    process = abxtest_spawn(&test, "echo evil >shown", NULL);
+    event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    ck_assert_ptr_nonnull(strstr(abx_event_get_string(event, ABX_FIELD_BOUND), "\"inode\":"));
+    ck_assert_ptr_nonnull(strstr(abx_event_get_string(event, ABX_FIELD_BOUND),
+            "\"open\":[\"write\",\"truncate\",\"create\"]"));
+    ck_assert_int_eq(rename(other, path), 0);
+    say_yes(event, ABX_SCOPE_ONCE);
+    ck_assert_int_eq(abx_process_wait(process, 10000, &ended), ABX_OK);
+    ck_assert_int_ne(ended.code, 0);
+    abxtest_take_events(&test);
+    ck_assert_str_eq(abx_event_get_string(abxtest_expect_denial(&test, path), ABX_FIELD_RULE),
+            "boundary:changed");
+    content = abxtest_read(&test, "shown");
+    ck_assert_str_eq(content, "other");
+    free(content);
+    abx_process_unref(process);
+    abxtest_close(&test);
+}
+END_TEST
+
+static const char asks_to_run[] =
+        "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+        "\"write\":{\"allow\":[\"${workspace}\"]},\"exec\":{\"ask\":[\"${workspace}/tool\"]}}}";
+
+static void
+write_tool(const char *content)
+{
+    abxtest_write(&test, "tool", content);
+    ck_assert_int_eq(chmod(abxtest_path(&test, "tool"), 0755), 0);
+}
+
+START_TEST(a_yes_for_a_program_is_for_its_arguments)
+{
+    abx_exit ended = { .size = sizeof ended };
+    abx_process *process;
+    abx_event *event;
+    char *grants;
+
+    abxtest_open(&test, asks_to_run);
+    write_tool("#!/bin/sh\necho $1\n");
+    process = abxtest_spawn(&test, "./tool a; ./tool a; ./tool b", NULL);
+    event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    ck_assert_ptr_nonnull(strstr(
+            abx_event_get_string(event, ABX_FIELD_BOUND), "\"arguments\":[\"./tool\",\"a\"]"));
+    say_yes(event, ABX_SCOPE_BOX);
+    event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    ck_assert_ptr_nonnull(strstr(
+            abx_event_get_string(event, ABX_FIELD_BOUND), "\"arguments\":[\"./tool\",\"b\"]"));
+    ck_assert_int_eq(abx_box_grants(test.box, &grants, NULL), ABX_OK);
+    ck_assert_ptr_nonnull(strstr(grants, "\"arguments\":[\"./tool\",\"a\"]"));
+    abx_free(grants);
+    say_yes(event, ABX_SCOPE_ONCE);
+    ck_assert_int_eq(abx_process_wait(process, 10000, &ended), ABX_OK);
+    ck_assert_str_eq(abx_process_get_output(process, 1, NULL), "a\na\nb\n");
+    abx_process_unref(process);
+    abxtest_close(&test);
+}
+END_TEST
+
+START_TEST(a_program_that_was_changed_after_the_question_is_not_run)
+{
+    abx_exit ended = { .size = sizeof ended };
+    abx_process *process;
+    abx_event *event;
+
+    abxtest_open(&test, asks_to_run);
+    write_tool("#!/bin/sh\necho shown\n");
+    process = abxtest_spawn(&test, "./tool", NULL);
+    event = abxtest_wait_event(&test, ABX_EVENT_APPROVAL);
+    write_tool("#!/bin/sh\necho evil\n");
+    say_yes(event, ABX_SCOPE_ONCE);
+    ck_assert_int_eq(abx_process_wait(process, 10000, &ended), ABX_OK);
+    ck_assert_int_eq(ended.code, 126);
+    ck_assert_str_eq(abx_process_get_output(process, 1, NULL), "");
+    abxtest_take_events(&test);
+    ck_assert_str_eq(abx_event_get_string(abxtest_expect_denial(&test, abxtest_path(&test, "tool")),
+                             ABX_FIELD_RULE),
+            "boundary:changed");
+    abx_process_unref(process);
+    abxtest_close(&test);
+}
+END_TEST
+
+START_TEST(a_grant_for_a_program_needs_no_question)
+{
+    abxtest_open(&test, asks_to_run);
+    write_tool("#!/bin/sh\necho $1\n");
+    give(ABX_REQUEST_EXEC, 0, abxtest_path(&test, "tool"), 0, 1);
+    abxtest_run(&test, "./tool a", &result);
+    ck_assert_str_eq(result.output, "a\n");
+    abxtest_result_done(&result);
+    abxtest_close(&test);
+}
+END_TEST
+
 /* What a command could answer its own question with: its terminal, descriptors, other processes. */
 START_TEST(a_command_neither_sees_nor_reaches_who_answers)
 {
@@ -372,6 +494,10 @@ make_suite(void)
     tcase_add_test(tcase, a_write_grant_taken_back_lets_nothing_new_through);
     tcase_add_loop_test(tcase, ctrl_c_works_while_a_question_is_open, 0,
             (int)(sizeof interrupted / sizeof interrupted[0]));
+    tcase_add_test(tcase, a_file_that_was_swapped_after_the_question_is_not_written);
+    tcase_add_test(tcase, a_yes_for_a_program_is_for_its_arguments);
+    tcase_add_test(tcase, a_program_that_was_changed_after_the_question_is_not_run);
+    tcase_add_test(tcase, a_grant_for_a_program_needs_no_question);
     tcase_add_test(tcase, a_command_neither_sees_nor_reaches_who_answers);
     suite_add_tcase(suite, tcase);
     return suite;

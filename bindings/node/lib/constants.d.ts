@@ -246,6 +246,8 @@ export declare const Field: {
   readonly EVIDENCE: 36;
   /** of an action that was allowed */
   readonly IDEMPOTENCY_KEY: 37;
+  /** on an approval: what else was shown, which a yes is for, as JSON */
+  readonly BOUND: 38;
 };
 export type Field = (typeof Field)[keyof typeof Field];
 

@@ -175,6 +175,7 @@ export const Field = Object.freeze({
   APPROVER: 35,
   EVIDENCE: 36,
   IDEMPOTENCY_KEY: 37,
+  BOUND: 38,
 });
 
 export const Scope = Object.freeze({

@@ -231,10 +231,10 @@ DOCS = {
         'digest of the policy.',
     'abx_box_grant':
         'A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a host and a '
-        'port. A path that ends in a slash and two stars means all below. `expires_ms` is Unix time, 0 is never; 0 uses '
-        'is unlimited. It lifts what the policy asks about or has no rule for, never what a rule denies: that is '
-        'ABX_ERR_DENIED, and below a target with two stars it stays denied. Given and taken back, it is a NOTICE of '
-        'layer APPROVAL with the rule "grant:N".',
+        'port. A program (ABX_REQUEST_EXEC) is its path. A path that ends in a slash and two stars means all below. '
+        '`expires_ms` is Unix time, 0 is never; 0 uses is unlimited. It lifts what the policy asks about or has no rule '
+        'for, never what a rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. '
+        'Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N".',
     'abx_box_revoke':
         'After it returns nothing new is done under that grant: calls that are under way fail, and connections to its '
         'host and port that nothing else allows are reset, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: '

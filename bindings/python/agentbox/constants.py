@@ -214,6 +214,7 @@ class Field(IntEnum):
     APPROVER = 35  # who answered: a name, or two with a comma between them
     EVIDENCE = 36  # SHA-256 of the evidence, hex; two with a comma
     IDEMPOTENCY_KEY = 37  # of an action that was allowed
+    BOUND = 38  # on an approval: what else was shown, which a yes is for, as JSON
 
 
 class Scope(IntEnum):

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "linux/filter/calls.h"
+#include "linux/listen/shown.h"
 #include "linux/net/connecting.h"
 #include "linux/net/dialling.h"
 #include "linux/process.h"
@@ -185,6 +186,7 @@ call_done(struct call *call)
 {
     for (uint32_t i = 0; i < call->n_grants; i++) {
         free(call->grants[i].target);
+        free(call->grants[i].bound);
         close_fd(call->grants[i].object);
     }
     call->n_grants = 0;
@@ -224,6 +226,14 @@ is_as_asked(const struct call_grant *grant, int object, int directory)
                    : is_same_object(grant->object, object);
 }
 
+/* Whether it would be done as it was shown: another thread may have changed what is in memory. */
+static bool
+is_as_shown(const struct call_grant *grant, const struct call *call, const struct act *act)
+{
+    return grant->open_flags == call->open_flags &&
+           (act->bound == NULL || grant->bound == NULL || strcmp(act->bound, grant->bound) == 0);
+}
+
 /* What was asked before and allowed: true with the verdict. */
 static bool
 use_grant(struct call *call, const struct act *act, int object, int directory,
@@ -251,6 +261,10 @@ use_grant(struct call *call, const struct act *act, int object, int directory,
                     is_hidden ? "let the policy allow reading it, and ask about writing only"
                               : NULL);
             *ret_verdict = ABX_VERDICT_DENY;
+        } else if (!is_as_shown(grant, call, act)) {
+            call_report(call, ABX_EVENT_DENIAL, act, "boundary:changed",
+                    "it would be done in another way than was asked about", NULL);
+            *ret_verdict = ABX_VERDICT_DENY;
         } else if (!broker->holds(broker->data, &subject, act, grant->ticket)) {
             *ret_verdict = ABX_VERDICT_DENY;
         }
@@ -272,6 +286,7 @@ keep_grant(struct call *call, const struct act *act, int object, int directory, 
         .port = act->port,
         .object = -1,
         .is_new = object < 0 && directory >= 0,
+        .open_flags = call->open_flags,
         .granted = granted,
         .ticket = ticket,
     };
@@ -286,7 +301,10 @@ keep_grant(struct call *call, const struct act *act, int object, int directory, 
         }
     }
     grant.target = strdup(act->target);
-    if (grant.target == NULL) {
+    grant.bound = act->bound == NULL ? NULL : strdup(act->bound);
+    if (grant.target == NULL || (act->bound != NULL && grant.bound == NULL)) {
+        free(grant.target);
+        free(grant.bound);
         close_fd(grant.object);
         return false;
     }
@@ -315,6 +333,7 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
     const struct subject subject = { .command = call->command, .pid = call->pid };
     const bool is_read = act->request == ABX_REQUEST_PATH && act->access == ABX_ACCESS_READ;
     struct act mine = *act;
+    AUTO(str_done) struct str shown = { 0 };
     uint64_t counted = 0, ticket = 0;
     abx_verdict verdict;
 
@@ -333,6 +352,10 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
         return ABX_VERDICT_DENY;
     }
     mine.counted = &counted;
+    if (act->request == ABX_REQUEST_PATH && (object >= 0 || directory >= 0)) {
+        shown_object(&shown, call, act->verb, object, directory);
+        mine.bound = shown.data;
+    }
     verdict = broker->decide(broker->data, &subject, &mine, &ticket);
     if (verdict == ABX_VERDICT_ASK && !keep_grant(call, act, object, directory, ticket, false)) {
         broker->withdraw(broker->data, ticket);

@@ -39,6 +39,8 @@ struct call_grant {
     char *target;
     int object; /* O_PATH of what was shown, so that its inode number is not given away; or -1 */
     bool is_new; /* nothing stood there yet: object is the directory that the name is for */
+    char *bound; /* see struct act; or NULL */
+    uint64_t open_flags; /* see struct call */
     uint64_t ticket; /* or, of what was allowed at once, the grant that a use was taken of */
     bool granted;
 };
@@ -56,6 +58,7 @@ struct call {
     int32_t nr; /* __NR_* */
     uint64_t args[6];
     bool on_worker; /* may block */
+    uint64_t open_flags; /* of an open, as it was read last */
     int error; /* the answer, with CALL_REPLY */
     int64_t value;
     struct call_grant grants[CALL_GRANTS];

@@ -3,6 +3,7 @@
  * executed through the box's mounts either, so what is allowed continues; here a denial becomes an
  * event.  Without rules every execution continues, and a set-user-id program is told of. */
 #include "linux/listen/course.h"
+#include "linux/listen/shown.h"
 
 #include "base/mem.h"
 #include "linux/lower/exec_chain.h"
@@ -13,6 +14,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+
+static bool
+is_asked_about(const struct call *call, const struct act *act)
+{
+    const struct broker *broker = call->boundary->broker;
+    const struct subject subject = { .command = call->command, .pid = call->pid };
+    struct act quiet = *act;
+    uint64_t unused = 0;
+
+    quiet.quiet = true;
+    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ASK;
+}
 
 /* CALL_CONTINUE: allowed. */
 static enum call_result
@@ -26,7 +39,19 @@ decide(struct call *call, const char *target, const char *asked, int object)
         .verb = "exec",
         .content = -1,
     };
+    AUTO(str_done) struct str shown = { 0 };
+    int r;
 
+    if (object >= 0 && is_asked_about(call, &act)) {
+        if (!call->on_worker) {
+            return CALL_WORKER;
+        }
+        r = shown_program(&shown, call, object, call->args[call->nr == SYS_execveat ? 2 : 1]);
+        if (r < 0) {
+            return r == -EACCES ? call_unreadable(call, "exec") : call_fail(call, -r);
+        }
+        act.bound = shown.data;
+    }
     switch (call_decide(call, &act, object, -1)) {
     case ABX_VERDICT_ALLOW:
         return CALL_CONTINUE;

@@ -388,6 +388,7 @@ calls_open(struct call *call)
         resolved_init(&nothing);
         return course_failed(call, &nothing, r, "open");
     }
+    call->open_flags = request.flags;
     if ((request.flags & O_PATH) != 0 ||
             (!writes(&request) && !call->boundary->plan->read_patterns)) {
         return CALL_CONTINUE;

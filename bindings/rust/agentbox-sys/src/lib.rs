@@ -257,6 +257,8 @@ pub const ABX_FIELD_APPROVER: u32 = 35;
 pub const ABX_FIELD_EVIDENCE: u32 = 36;
 /// of an action that was allowed
 pub const ABX_FIELD_IDEMPOTENCY_KEY: u32 = 37;
+/// on an approval: what else was shown, which a yes is for, as JSON
+pub const ABX_FIELD_BOUND: u32 = 38;
 
 /// the calls that wait on this question, and nothing else
 pub const ABX_SCOPE_ONCE: u32 = 0;
@@ -467,10 +469,10 @@ extern "C" {
     /// the policy.
     pub fn abx_box_receipt(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     /// A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a host and a port. A
-    /// path that ends in a slash and two stars means all below. `expires_ms` is Unix time, 0 is never; 0 uses is unlimited.
-    /// It lifts what the policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below
-    /// a target with two stars it stays denied. Given and taken back, it is a NOTICE of layer APPROVAL with the rule
-    /// "grant:N".
+    /// program (ABX_REQUEST_EXEC) is its path. A path that ends in a slash and two stars means all below. `expires_ms` is
+    /// Unix time, 0 is never; 0 uses is unlimited. It lifts what the policy asks about or has no rule for, never what a
+    /// rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. Given and taken back, it is
+    /// a NOTICE of layer APPROVAL with the rule "grant:N".
     pub fn abx_box_grant(r#box: *mut abx_box, pattern: *const abx_request, expires_ms: i64, uses: u32, approver: *const c_char, ret_grant: *mut u64, reterr: *mut *mut abx_error) -> abx_status;
     /// After it returns nothing new is done under that grant: calls that are under way fail, and connections to its host
     /// and port that nothing else allows are reset, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: there is

@@ -529,6 +529,8 @@ impl Field {
     pub const EVIDENCE: Field = Field(36);
     /// of an action that was allowed
     pub const IDEMPOTENCY_KEY: Field = Field(37);
+    /// on an approval: what else was shown, which a yes is for, as JSON
+    pub const BOUND: Field = Field(38);
 }
 
 impl std::fmt::Debug for Field {
@@ -571,6 +573,7 @@ impl std::fmt::Debug for Field {
             Field::APPROVER => f.write_str("APPROVER"),
             Field::EVIDENCE => f.write_str("EVIDENCE"),
             Field::IDEMPOTENCY_KEY => f.write_str("IDEMPOTENCY_KEY"),
+            Field::BOUND => f.write_str("BOUND"),
             Field(value) => write!(f, "{value}"),
         }
     }
