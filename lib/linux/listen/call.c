@@ -128,20 +128,41 @@ call_return(struct call *call, int64_t value)
     return CALL_REPLY;
 }
 
-enum call_result
-call_return_fd(struct call *call, int fd, bool cloexec)
+static int
+add_fd(const struct call *call, int fd, bool cloexec, uint32_t flags)
 {
     struct seccomp_notif_addfd addfd = {
         .id = call->id,
-        .flags = SECCOMP_ADDFD_FLAG_SEND,
+        .flags = flags,
         .srcfd = (uint32_t)fd,
         .newfd_flags = cloexec ? O_CLOEXEC : 0,
     };
 
-    if (ioctl(call->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) >= 0 || errno == ENOENT) {
+    return ioctl(call->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+}
+
+enum call_result
+call_return_fd(struct call *call, int fd, bool cloexec)
+{
+    if (add_fd(call, fd, cloexec, SECCOMP_ADDFD_FLAG_SEND) >= 0 || errno == ENOENT) {
         return CALL_SENT;
     }
     return call_fail(call, errno); /* EMFILE of the caller, ... */
+}
+
+enum call_result
+call_hand_over(struct call *call, int fd, bool cloexec)
+{
+    int number;
+
+    if (!call->boundary->plan->capabilities.seccomp_killable) {
+        return call_return_fd(call, fd, cloexec);
+    }
+    number = add_fd(call, fd, cloexec, 0);
+    if (number < 0) {
+        return errno == ENOENT ? CALL_SENT : call_fail(call, errno);
+    }
+    return call_return(call, number);
 }
 
 enum call_result

@@ -91,6 +91,11 @@ enum call_result call_fail(struct call *call, int error); /* positive errno */
 enum call_result call_return(struct call *call, int64_t value);
 /* Puts a copy of fd into the caller and returns its number there from the call. */
 enum call_result call_return_fd(struct call *call, int fd, bool cloexec);
+/* The same for one that may be written: the call is answered once the handler has closed its own
+ * descriptor, since a file that any descriptor may write cannot be executed (ETXTBSY).  Without
+ * SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (Linux 5.19) a signal would leave the caller a descriptor
+ * that it does not know of, so there it is answered at once. */
+enum call_result call_hand_over(struct call *call, int fd, bool cloexec);
 /* EACCES and an event for arguments that cannot be read. */
 enum call_result call_unreadable(struct call *call, const char *verb);
 /* Whether a negative errno says that the supervisor itself lacks memory or descriptors. */

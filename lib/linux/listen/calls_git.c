@@ -138,7 +138,8 @@ hand_in(struct call *call, int memory, const struct open_request *request)
 
     snprintf(link, sizeof link, "/proc/self/fd/%d", memory);
     fd = open(link, (int)(request->flags & (O_ACCMODE | O_APPEND)) | O_CLOEXEC);
-    return fd < 0 ? call_fail(call, errno) : open_hand_in(call, fd, request);
+    return fd < 0 ? call_fail(call, errno)
+                  : call_return_fd(call, fd, (request->flags & O_CLOEXEC) != 0);
 }
 
 /* Until there is a whole line, or nobody seems to write one. */

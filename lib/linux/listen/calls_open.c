@@ -123,7 +123,9 @@ open_hand_in(struct call *call, int fd, const struct open_request *request)
             fcntl(fd, F_SETFL, (int)request->flags & (O_APPEND | O_DIRECT | O_NOATIME)) != 0) {
         return call_fail(call, errno);
     }
-    return call_return_fd(call, fd, (request->flags & O_CLOEXEC) != 0);
+    return (request->flags & O_ACCMODE) == O_RDONLY
+                   ? call_return_fd(call, fd, (request->flags & O_CLOEXEC) != 0)
+                   : call_hand_over(call, fd, (request->flags & O_CLOEXEC) != 0);
 }
 
 static bool
