@@ -46,6 +46,12 @@ CASES = [
     ("no answer", ["run", "--policy", "ask.json", "--explain", "--ask", "true", "--", "touch", "asked"], 1, r"^$",
      r"Reason: the approver 'true' ended without an answer"),
     ("an approver of PATH", ["run", "--policy", "ask.json", "--ask", "answers-once", "--", "sh", "-c", ": >asked && rm asked"], 0, r"^$", r"^$"),
+    ("a program that is read after a question", ["run", "--policy", "ask-read.json", "--ask", "answers-once", "--", "sh", "-c", "places/tool; echo $?"], 0,
+     r"^run\n0\n$", r"^$"),
+    ("the same where names decide", ["run", "--policy", "ask-names.json", "--ask", "answers-once", "--", "sh", "-c", "cat places/tool; places/tool; echo $?"],
+     0, r"^#!/bin/sh\necho run\nrun\n0\n$", r"^$"),
+    ("a program that may not be read", ["run", "--policy", "ask-read.json", "--explain", "--", "sh", "-c", "places/tool 2>&1; echo $?"], 0,
+     r"Permission denied\n126\n$", r"read '.*/places/tool'"),
     ("nobody to ask", ["run", "--policy", "ask.json", "--explain", "--", "touch", "asked"], 1, r"^$",
      r"Reason: nobody was asked, since agentbox was started without --ask"),
     ("the secret's file", ["run", "--explain", "--policy", "credential.json", "--credential", "hr=file:secret", "--", "cat", "secret"], 1, r"^$",
@@ -155,6 +161,13 @@ def main():
         with open(os.path.join(workspace, "ask.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write",
                        "filesystem": {"write": {"ask": ["${workspace}/asked"]}}}, file)
+        os.mkdir(os.path.join(workspace, "places"))
+        with open(os.path.join(workspace, "places/tool"), "w") as file:
+            file.write("#!/bin/sh\necho run\n")
+        os.chmod(os.path.join(workspace, "places/tool"), 0o755)
+        for name, deny in (("ask-read", []), ("ask-names", ["**/.env"])):
+            with open(os.path.join(workspace, name + ".json"), "w") as file:
+                json.dump({"version": 1, "filesystem": {"read": {"allow": ["/"], "ask": ["${workspace}/places"], "deny": deny}}}, file)
         with open(os.path.join(workspace, "nested.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write",
                        "weaken": [{"what": "nested-namespaces", "reason": "test"}]}, file)

@@ -96,6 +96,26 @@ START_TEST(a_program_behind_a_closed_directory_is_no_denial)
 }
 END_TEST
 
+/* While anybody can write a file, the kernel does not execute it. */
+START_TEST(what_was_just_written_can_be_executed)
+{
+    AUTO(freep) char *output = NULL;
+    int code;
+
+    policy_box_close(&box);
+    ck_assert(policy_box_open(&box,
+            "{\"version\": 1, \"filesystem\": {\"read\": {\"allow\": [\"/\"]}, \"write\": "
+            "{\"allow\": "
+            "[\"${workspace}\"], \"deny\": [\"**/lock\"]}}}",
+            workspace));
+    output = policy_box_run(&box, workspace,
+            "i=0; while [ $i -lt 300 ]; do cp /bin/true t && ./t || exit 9; rm t; i=$((i + 1)); "
+            "done",
+            &code);
+    ck_assert_msg(code == 0, "%d: %s", code, output);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -107,6 +127,7 @@ make_suite(void)
     tcase_add_loop_test(
             tcase, what_runs_a_listed_script_does_not_become_runnable, 0, N_ELEMENTS(cases));
     tcase_add_test(tcase, a_program_behind_a_closed_directory_is_no_denial);
+    tcase_add_test(tcase, what_was_just_written_can_be_executed);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -184,7 +184,7 @@ op_devpts(struct init *init, const struct wire_op *op)
 int
 op_fuse(struct init *init, const struct wire_op *op)
 {
-    const uint64_t attributes = BOX_ATTRIBUTES | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
+    const uint64_t attributes = BOX_ATTRIBUTES | MOUNT_ATTR_RDONLY;
     const struct wire_message message = { .kind = WIRE_FUSE };
     struct parameter parameters[] = { { "fd", 0, 10 }, { "rootmode", 040000, 8 },
         { "user_id", 0, 10 }, { "group_id", 0, 10 }, { NULL, 0, 0 } };

@@ -147,7 +147,11 @@ lower_masked(struct lowering *lowering, size_t i, const struct place *place)
             lowering->program.failed = true;
             return;
         }
-        lower_at(lowering, OP_BIND, from, place->path, COVER_ATTRS, 0, OPF_FROM_BOX);
+        /* What may be read after a question may be executed after it. */
+        lower_at(lowering, OP_BIND, from, place->path,
+                place->read == ABX_VERDICT_ASK && !place->no_exec ? COVER_ATTRS & ~MOUNT_ATTR_NOEXEC
+                                                                  : COVER_ATTRS,
+                0, OPF_FROM_BOX);
     }
 }
 

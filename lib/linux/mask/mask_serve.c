@@ -117,8 +117,9 @@ mask_decide(struct mask_request *request, uint32_t access, const char *verb)
         .looks = !opens };
 
     if (request->in.pid == 0) {
-        /* Not of the box: the listener looks a path up for a call, and that call has the event. */
-        return ABX_VERDICT_DENY;
+        /* Not of the box, so the listener: it looks a path up for a call, and that call has the
+         * event; and what it opens for one it has decided about. */
+        return opens ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY;
     }
     if (!request->has_verdict) {
         caller = mask_caller(request);
