@@ -145,7 +145,6 @@ event_write_text(struct str *out, abx_event *event)
         { ABX_FIELD_REASON, "because" },
         { ABX_FIELD_ALTERNATIVE, "instead" },
         { ABX_FIELD_APPROVER, "answered by" },
-        { ABX_FIELD_BOUND, "as shown" },
         { ABX_FIELD_ADDS, "would add" },
     };
 
