@@ -2,7 +2,7 @@
  * Owns the questions that a plan asks about the network: which ports and sockets of the host some
  * rule opens, and whether requests are read.  Pure, any thread. */
 #include "base/mem.h"
-#include "policy/credentials.h"
+#include "policy/identity.h"
 
 #include <string.h>
 
@@ -85,9 +85,21 @@ add_name(struct vec *names, const struct host_pattern *pattern, const char *name
     return ABX_OK;
 }
 
+static abx_status
+add_hosts(struct vec *names, const struct credential_host *hosts, size_t n_hosts, struct fail *fail)
+{
+    abx_status r = ABX_OK;
+
+    for (size_t i = 0; r == ABX_OK && i < n_hosts; i++) {
+        r = add_name(names, &hosts[i].pattern, hosts[i].text, fail);
+    }
+    return r;
+}
+
 abx_status
 policy_read_names(abx_policy *policy, struct vec *ret_names, struct fail *fail)
 {
+    const struct policy_identity *identity = policy->settings.identity;
     abx_status r = ABX_OK;
 
     for (size_t i = 0; i < policy->layers.count; i++) {
@@ -100,14 +112,14 @@ policy_read_names(abx_policy *policy, struct vec *ret_names, struct fail *fail)
                                   : add_name(ret_names, rule->matcher, rule->pattern, fail);
         }
     }
-    for (size_t i = 0; i < policy->settings.n_credentials; i++) {
+    for (size_t i = 0; r == ABX_OK && i < policy->settings.n_credentials; i++) {
         const struct policy_credential *credential = &policy->settings.credentials[i];
 
-        for (size_t k = 0; r == ABX_OK && k < credential->n_hosts; k++) {
-            r = add_name(ret_names, &credential->hosts[k].pattern, credential->hosts[k].text, fail);
-        }
+        r = add_hosts(ret_names, credential->hosts, credential->n_hosts, fail);
     }
-    return r;
+    return r < 0 || identity == NULL
+                   ? r
+                   : add_hosts(ret_names, identity->hosts, identity->n_hosts, fail);
 }
 
 bool

@@ -70,8 +70,8 @@ bool path_match_follows(const char *pattern, const char *link, const char *targe
  * than allow.  `directory` itself is writable.  True for every directory where patterns apply. */
 bool policy_guards(abx_policy *policy, const char *directory);
 
-/* The names (const char *, borrowed) in rules about requests and of credentials, not patterns and
- * not addresses; each once or more often. */
+/* The names (const char *, borrowed) in rules about requests, of credentials and of the identity,
+ * not patterns and not addresses; each once or more often. */
 abx_status policy_read_names(abx_policy *policy, struct vec *ret_names, struct fail *fail);
 /* Whether some rule lets through what goes to exactly this address, not to a range, and not only
  * opens it. */
