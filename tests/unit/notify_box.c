@@ -193,6 +193,34 @@ answer_later(void *data)
     loop_timer_set(answering->box->boundary.loop, &answering->timer, when, answer_now, answering);
 }
 
+static _Thread_local bool is_asked;
+
+bool
+notify_box_is_asked(void)
+{
+    return is_asked;
+}
+
+static bool
+is_whole(const char *bound)
+{
+    return bound != NULL && bound[0] == '{' && bound[strlen(bound) - 1] == '}';
+}
+
+static void
+ask(struct notify_box *box, const struct act *act, uint64_t *ret_ticket)
+{
+    struct answering *answering = malloc(sizeof *answering);
+
+    pthread_mutex_lock(&box->lock);
+    box->n_asked++;
+    box->n_unbound += act->request == ABX_REQUEST_PATH && !is_whole(act->bound);
+    *ret_ticket = ++box->next_ticket;
+    pthread_mutex_unlock(&box->lock);
+    *answering = (struct answering){ .box = box, .ticket = *ret_ticket };
+    loop_post(box->boundary.loop, box->ask_delay_ns > 0 ? answer_later : answer_now, answering);
+}
+
 static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
@@ -202,6 +230,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     if (act->quiet) {
         return verdict;
     }
+    is_asked = true;
     if (verdict == ABX_VERDICT_DENY && act->content >= 0) {
         char text[8] = "";
 
@@ -212,15 +241,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     if (verdict == ABX_VERDICT_DENY) {
         tell(box, act, NULL);
     } else if (verdict == ABX_VERDICT_ASK) {
-        struct answering *answering = malloc(sizeof *answering);
-
-        pthread_mutex_lock(&box->lock);
-        box->n_asked++;
-        *ret_ticket = ++box->next_ticket;
-        pthread_mutex_unlock(&box->lock);
-        *answering = (struct answering){ .box = box, .ticket = *ret_ticket };
-        loop_post(box->boundary.loop, box->ask_delay_ns > 0 ? answer_later : answer_now, answering);
+        ask(box, act, ret_ticket);
     }
+    is_asked = false;
     return verdict;
 }
 

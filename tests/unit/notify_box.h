@@ -38,6 +38,7 @@ struct notify_box {
     pthread_mutex_t lock; /* of what follows */
     struct told told[TOLD_MAX]; /* denials */
     unsigned int n_told, n_asked, n_withdrawn, n_bound;
+    unsigned int n_unbound; /* questions that did not say all of what a yes is for */
     uint64_t next_ticket;
     uint64_t ask_delay_ns; /* 0: at once */
     abx_verdict answer; /* to every question; ABX_VERDICT_ASK: none */
@@ -52,6 +53,8 @@ void notify_box_init(struct notify_box *box, const struct rule_row *rules, bool 
  */
 int notify_box_run(struct notify_box *box, int (*fn)(struct notify_box *box));
 void notify_box_done(struct notify_box *box);
+/* Whether this thread is in the broker, which is the test's. */
+bool notify_box_is_asked(void);
 /* Whether a denial of this target (below the workspace, or absolute) was told. */
 bool notify_box_denied(struct notify_box *box, const char *target);
 /* On the host's side. */

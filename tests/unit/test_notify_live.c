@@ -239,6 +239,41 @@ START_TEST(a_write_that_memory_lacks_for_is_EACCES_and_an_event)
 }
 END_TEST
 
+/* All threads of the supervisor, once the box stands. */
+static bool
+runs_out_later(const void *caller)
+{
+    return getpid() == supervisor && box.n_told > 0 && !notify_box_is_asked() &&
+           atomic_fetch_sub(&countdown, 1) == 1;
+}
+
+static int
+ask_without_memory(struct notify_box *b)
+{
+    EXPECT(FAILS(put(".bashrc", "x", 0), EACCES));
+    if (put("asked", "x", 0) == 0) {
+        return 0;
+    }
+    EXPECT(errno == EACCES);
+    return 250;
+}
+
+START_TEST(nobody_is_asked_about_what_memory_lacks_to_show)
+{
+    int r;
+
+    supervisor = getpid();
+    box.answer = ABX_VERDICT_ALLOW;
+    atomic_store(&countdown, (unsigned int)_i);
+    malloc_fail_if(runs_out_later);
+    r = notify_box_run(&box, ask_without_memory);
+    malloc_fail_if(NULL);
+    ck_assert_msg(r == 0 || r == 250, "at %d: %d", _i, r);
+    ck_assert_msg(box.n_unbound == 0, "at %d", _i);
+    ck_assert_msg((r == 250) == (box.n_told > 1), "at %d: %u events for %d", _i, box.n_told, r);
+}
+END_TEST
+
 static int
 move_protected(struct notify_box *b)
 {
@@ -775,6 +810,7 @@ make_suite(void)
     tcase_add_test(tcase, a_rename_between_two_writable_trees_works);
 #ifndef __SANITIZE_ADDRESS__ /* which allocates for itself, and ends where that fails */
     tcase_add_loop_test(tcase, a_write_that_memory_lacks_for_is_EACCES_and_an_event, 1, 10);
+    tcase_add_loop_test(tcase, nobody_is_asked_about_what_memory_lacks_to_show, 1, 8);
 #endif
     tcase_add_test(tcase, a_change_by_descriptor_is_told_where_nothing_is_guarded);
     tcase_add_test(tcase, a_directory_with_something_that_a_pattern_protects_keeps_its_name);

@@ -184,8 +184,8 @@ call_is_starved(int error)
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-enum call_result
-call_starved(struct call *call, const char *path, uint32_t access)
+static void
+tell_starved(struct call *call, const char *path, uint32_t access)
 {
     const struct call_rule *rule = call_rule_find(call->nr, call->args);
     const char *name = rule != NULL ? rule->name : "call";
@@ -199,6 +199,12 @@ call_starved(struct call *call, const char *path, uint32_t access)
 
     call_report(call, ABX_EVENT_DENIAL, &act, "boundary:resources",
             "the supervisor has no memory or descriptors left to do it", "try it again");
+}
+
+enum call_result
+call_starved(struct call *call, const char *path, uint32_t access)
+{
+    tell_starved(call, path, access);
     return call_fail(call, EACCES);
 }
 
@@ -255,6 +261,14 @@ is_as_shown(const struct call_grant *grant, const struct call *call, const struc
            (act->bound == NULL || grant->bound == NULL || strcmp(act->bound, grant->bound) == 0);
 }
 
+static void
+tell_hidden(struct call *call, const struct act *act)
+{
+    call_report(call, ABX_EVENT_DENIAL, act, "boundary:masked",
+            "what may not be read at all times cannot be written",
+            "let the policy allow reading it, and ask about writing only");
+}
+
 /* What was asked before and allowed: true with the verdict. */
 static bool
 use_grant(struct call *call, const struct act *act, int object, int directory,
@@ -273,14 +287,12 @@ use_grant(struct call *call, const struct act *act, int object, int directory,
         }
         *ret_verdict = ABX_VERDICT_ALLOW;
         if (!is_as_asked(grant, object, directory)) {
-            const bool is_hidden = object >= 0 && fstat(object, &stat) != 0;
-
-            call_report(call, ABX_EVENT_DENIAL, act,
-                    is_hidden ? "boundary:masked" : "boundary:changed",
-                    is_hidden ? "what may not be read at all times cannot be written"
-                              : "another object stands there than when it was asked about",
-                    is_hidden ? "let the policy allow reading it, and ask about writing only"
-                              : NULL);
+            if (object >= 0 && fstat(object, &stat) != 0) {
+                tell_hidden(call, act);
+            } else {
+                call_report(call, ABX_EVENT_DENIAL, act, "boundary:changed",
+                        "another object stands there than when it was asked about", NULL);
+            }
             *ret_verdict = ABX_VERDICT_DENY;
         } else if (!is_as_shown(grant, call, act)) {
             call_report(call, ABX_EVENT_DENIAL, act, "boundary:changed",
@@ -347,6 +359,69 @@ call_is_allowed(const struct call *call, const struct act *act)
            counted == 0;
 }
 
+/* Whether it is asked about, or takes a use of a grant: of these what they are for is shown. */
+static bool
+is_for_once(const struct call *call, const struct act *act)
+{
+    const struct broker *broker = call->boundary->broker;
+    const struct subject subject = { .command = call->command, .pid = call->pid };
+    struct act quiet = *act;
+    uint64_t counted = 0, unused = 0;
+
+    quiet.quiet = true;
+    quiet.counted = &counted;
+    quiet.content = -1;
+    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ASK ||
+           counted != 0;
+}
+
+/* What a yes is for, of a path; false, and told: it cannot be shown, so nobody is asked. */
+static bool
+show(struct call *call, const struct act *act, int object, int directory, struct str *shown)
+{
+    int r;
+
+    if (act->request != ABX_REQUEST_PATH || (object < 0 && directory < 0) ||
+            !is_for_once(call, act)) {
+        return true;
+    }
+    r = shown_object(shown, call, act->verb, object, directory);
+    if (call_is_starved(r)) {
+        tell_starved(call, act->target, act->access);
+    } else if (r < 0) {
+        tell_hidden(call, act);
+    }
+    return r == 0;
+}
+
+/* A question of something that stands, whose yes would be for anything there: what allowed it when
+ * it was looked at is gone. */
+static bool
+is_unbound(const struct act *act, int object, int directory)
+{
+    return act->bound == NULL &&
+           ((act->request == ABX_REQUEST_PATH && (object >= 0 || directory >= 0)) ||
+                   (act->request == ABX_REQUEST_EXEC && object >= 0));
+}
+
+/* Keeps the question, or takes it back and tells why. */
+static abx_verdict
+hold(struct call *call, const struct act *act, int object, int directory, uint64_t ticket)
+{
+    const struct broker *broker = call->boundary->broker;
+
+    if (is_unbound(act, object, directory)) {
+        call_report(call, ABX_EVENT_DENIAL, act, "boundary:changed",
+                "what allowed it was taken back meanwhile", "try it again");
+    } else if (keep_grant(call, act, object, directory, ticket, false)) {
+        return ABX_VERDICT_ASK;
+    } else {
+        tell_starved(call, act->target, act->access);
+    }
+    broker->withdraw(broker->data, ticket);
+    return ABX_VERDICT_DENY;
+}
+
 abx_verdict
 call_decide(struct call *call, const struct act *act, int object, int directory)
 {
@@ -373,14 +448,13 @@ call_decide(struct call *call, const struct act *act, int object, int directory)
         return ABX_VERDICT_DENY;
     }
     mine.counted = &counted;
-    if (act->request == ABX_REQUEST_PATH && (object >= 0 || directory >= 0)) {
-        shown_object(&shown, call, act->verb, object, directory);
-        mine.bound = shown.data;
-    }
-    verdict = broker->decide(broker->data, &subject, &mine, &ticket);
-    if (verdict == ABX_VERDICT_ASK && !keep_grant(call, act, object, directory, ticket, false)) {
-        broker->withdraw(broker->data, ticket);
+    if (!show(call, act, object, directory, &shown)) {
         return ABX_VERDICT_DENY;
+    }
+    mine.bound = act->bound == NULL ? shown.data : act->bound;
+    verdict = broker->decide(broker->data, &subject, &mine, &ticket);
+    if (verdict == ABX_VERDICT_ASK) {
+        return hold(call, &mine, object, directory, ticket);
     }
     if (verdict == ABX_VERDICT_ALLOW && counted != 0) {
         /* When the handler runs again, on a worker, that is the same use. */

@@ -47,6 +47,9 @@ decide(struct call *call, const char *target, const char *asked, int object)
             return CALL_WORKER;
         }
         r = shown_program(&shown, call, object, call->args[call->nr == SYS_execveat ? 2 : 1]);
+        if (call_is_starved(r)) {
+            return call_starved(call, target, ABX_ACCESS_EXEC);
+        }
         if (r < 0) {
             return r == -EACCES ? call_unreadable(call, "exec") : call_fail(call, -r);
         }

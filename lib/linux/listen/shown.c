@@ -47,23 +47,24 @@ add_open_flags(struct str *out, uint64_t flags)
     str_add(out, "]");
 }
 
-void
+int
 shown_object(struct str *out, const struct call *call, const char *verb, int object, int directory)
 {
     const bool is_new = object < 0;
     struct stat stat;
 
+    if (fstat(is_new ? directory : object, &stat) != 0) {
+        return -errno;
+    }
     str_add(out, "{\"call\":");
     str_add_json(out, verb);
-    if (fstat(is_new ? directory : object, &stat) == 0) {
-        str_printf(out, ",\"%s\":{\"device\":\"%u:%u\",\"inode\":%ju}",
-                is_new ? "new_in" : "object", major(stat.st_dev), minor(stat.st_dev),
-                (uintmax_t)stat.st_ino);
-    }
+    str_printf(out, ",\"%s\":{\"device\":\"%u:%u\",\"inode\":%ju}", is_new ? "new_in" : "object",
+            major(stat.st_dev), minor(stat.st_dev), (uintmax_t)stat.st_ino);
     if (strcmp(verb, "open") == 0) {
         add_open_flags(out, call->open_flags);
     }
     str_add(out, "}");
+    return out->failed ? -ENOMEM : 0;
 }
 
 /* ---- a program ---- */
@@ -166,5 +167,5 @@ shown_program(struct str *out, const struct call *call, int object, uint64_t arg
     r = add_content(out, call, object);
     r = r < 0 ? r : add_arguments(out, call, arguments);
     str_add(out, "}");
-    return r;
+    return r == 0 && out->failed ? -ENOMEM : r;
 }

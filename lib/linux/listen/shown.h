@@ -9,11 +9,11 @@
 #include "base/str.h"
 
 /* The object (O_PATH) or, where nothing stands yet, the directory that gets it; by which call; how
- * it is opened. */
-void shown_object(
+ * it is opened.  0, or a negative errno: what cannot be shown cannot be asked about. */
+int shown_object(
         struct str *out, const struct call *call, const char *verb, int object, int directory);
 /* The program's content and its arguments, which are at this address of the caller.  Reads all of
- * the file: a worker.  0, or a negative errno: -EFAULT and -EACCES of the caller's memory. */
+ * the file: a worker.  0, or a negative errno: -EFAULT and -EACCES of the caller's memory, else as above. */
 int shown_program(struct str *out, const struct call *call, int object, uint64_t arguments);
 
 #endif
