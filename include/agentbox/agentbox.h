@@ -483,7 +483,7 @@ typedef struct abx_answer {
     uint32_t scope; /* ABX_SCOPE_* */
     uint32_t reserved;
     int64_t expires_ms;
-    const char *approver; /* who said so: UTF-8, at most 256 bytes, no control characters */
+    const char *approver; /* who said so: UTF-8, at most 256 bytes, all of it seen: no controls */
     const char *evidence; /* step-up proof that the host has checked; only its digest is kept */
     const char *message;  /* reaches the model with a refusal */
 } abx_answer;

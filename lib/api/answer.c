@@ -11,28 +11,6 @@
 #define APPROVER_MAX 256u
 #define EVIDENCE_MAX (64u << 10)
 
-/* A name that can be shown beside others: UTF-8 on one line. */
-static bool
-is_plain_name(const char *name)
-{
-    size_t left = strlen(name);
-
-    if (left > APPROVER_MAX) {
-        return false;
-    }
-    while (left > 0) {
-        const unsigned char *at = (const unsigned char *)name;
-        size_t length = utf8_sequence(at, left);
-
-        if (length == 0 || at[0] < ' ' || at[0] == 0x7f) {
-            return false;
-        }
-        name += length;
-        left -= length;
-    }
-    return true;
-}
-
 static abx_status
 check(const abx_answer *answer, struct fail *fail)
 {
@@ -45,9 +23,11 @@ check(const abx_answer *answer, struct fail *fail)
         return fail_set(fail, ABX_ERR_INVALID, 0, "answer:expires",
                 "expires_ms belongs to ABX_SCOPE_UNTIL, and to no other scope");
     }
-    if (answer->approver != NULL && !is_plain_name(answer->approver)) {
+    if (answer->approver != NULL &&
+            (strlen(answer->approver) > APPROVER_MAX || !text_is_seen(answer->approver))) {
         return fail_set(fail, ABX_ERR_INVALID, 0, "answer:approver",
-                "the approver's name is no UTF-8 on one line, or longer than %u bytes",
+                "the approver's name is no UTF-8, longer than %u bytes, or has characters that are "
+                "not seen",
                 APPROVER_MAX);
     }
     if (answer->evidence != NULL && strlen(answer->evidence) > EVIDENCE_MAX) {

@@ -185,6 +185,44 @@ str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_b
     str_add_bytes(str, bytes + plain, length - plain);
 }
 
+/* Of the characters that are not escaped those that most fonts do not show (Unicode's
+ * Default_Ignorable_Code_Point). */
+static bool
+is_ignorable(const unsigned char *bytes, size_t length)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = { { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
+        { 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f },
+        { 0xffa0, 0xffa0 }, { 0xfff0, 0xfff8 }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+        { 0xe0000, 0xe0fff } };
+    uint32_t c = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
+
+    for (size_t i = 1; i < length; i++) {
+        c = c << 6 | (bytes[i] & 0x3fu);
+    }
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (c >= ranges[i].first && c <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+text_is_seen(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    for (size_t left = strlen(text), n; left > 0; at += n, left -= n) {
+        n = utf8_sequence(at, left);
+        if (n == 0 || is_unseen(at, n) || is_ignorable(at, n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 char *
 text_escape(const char *bytes, size_t length, bool escape_backslash)
 {

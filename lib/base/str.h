@@ -31,6 +31,10 @@ size_t utf8_sequence(const unsigned char *bytes, size_t left);
 char *text_escape(const char *bytes, size_t length, bool escape_backslash);
 void str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_backslash);
 
+/* Whether it is UTF-8 of which every character is seen: two such texts that differ look so, but for
+ * letters that are alike. */
+bool text_is_seen(const char *text);
+
 /* Appends UTF-8 text as a JSON string, with its quotes. */
 void str_add_json(struct str *str, const char *text);
 /* The same for any bytes: what text_escape makes of them. */

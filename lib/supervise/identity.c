@@ -20,19 +20,11 @@ now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What an event would show otherwise than it is could pass for another. */
-static bool
-is_plain(const char *text)
-{
-    AUTO(freep) char *shown = text_escape(text, strlen(text), false);
-
-    return shown == NULL || strcmp(shown, text) == 0; /* without memory nothing else goes well */
-}
-
+/* What is not seen as it is could pass for another. */
 static abx_status
 copy(const char *name, const char *text, char **ret_copy, struct fail *fail)
 {
-    if (text[0] == '\0' || strlen(text) > IDENTITY_TEXT_MAX || !is_plain(text)) {
+    if (text[0] == '\0' || strlen(text) > IDENTITY_TEXT_MAX || !text_is_seen(text)) {
         fail_set(fail, ABX_ERR_INVALID, 0, "identity:text",
                 "the %s is empty, longer than %u bytes, or has characters that are not seen", name,
                 IDENTITY_TEXT_MAX);

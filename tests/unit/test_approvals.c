@@ -231,9 +231,16 @@ START_TEST(a_no_needs_no_evidence)
 }
 END_TEST
 
-START_TEST(an_approvers_name_stays_on_one_line)
+START_TEST(an_approvers_name_is_what_is_seen)
 {
-    static const char *const names[] = { "a\nb", "a\033[2J", "\xff", "\x7f" };
+    static const char *const names[] = {
+        "a\nb", "a\033[2J", "\xff", "\x7f", /* lines */
+        "J\xc3\xbcrgen\xe2\x80\x8b", "J\xc3\xbcr\xe2\x80\x8dgen", /* no width */
+        "J\xc3\xbcrgen\xe2\x80\x8e", "\xe2\x80\xaeJ\xc3\xbcrgen", "\xe2\x81\xa6J\xc3\xbcrgen",
+        "J\xc3\xbcrgen\xd8\x9c", /* directions */
+        "J\xc3\xbcr\xc2\xadgen", "J\xcd\x8f\xc3\xbcrgen", "J\xc3\xbcrgen\xef\xb8\x8f",
+        "J\xc3\xbcrgen\xe3\x85\xa4", "J\xc3\xbcrgen\xf3\xa0\x81\xa1" /* not shown */
+    };
     uint64_t ticket;
 
     open_with(two_json);
@@ -242,6 +249,10 @@ START_TEST(an_approvers_name_stays_on_one_line)
         ck_assert_int_eq(yes(ticket, names[i], NULL, ABX_SCOPE_ONCE), ABX_ERR_INVALID);
     }
     ck_assert_int_eq(yes(ticket, "J\xc3\xbcrgen", NULL, ABX_SCOPE_ONCE), ABX_NONE);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ck_assert_int_eq(yes(ticket, names[i], NULL, ABX_SCOPE_ONCE), ABX_ERR_INVALID);
+    }
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
     close_all();
 }
 END_TEST
@@ -324,7 +335,7 @@ make_suite(void)
             tcase, of_two_scopes_the_narrower_holds, 0, (int)(sizeof scopes / sizeof scopes[0]));
     tcase_add_test(tcase, a_step_up_needs_evidence_and_keeps_its_digest);
     tcase_add_test(tcase, a_no_needs_no_evidence);
-    tcase_add_test(tcase, an_approvers_name_stays_on_one_line);
+    tcase_add_test(tcase, an_approvers_name_is_what_is_seen);
     tcase_add_test(tcase, an_action_says_what_a_yes_needs);
     tcase_add_loop_test(
             tcase, what_a_yes_needs_is_compared_and_kept, 0, (int)(sizeof pairs / sizeof pairs[0]));

@@ -371,7 +371,7 @@ pub struct abx_answer {
     pub scope: u32,
     pub reserved: u32,
     pub expires_ms: i64,
-    /// who said so: UTF-8, at most 256 bytes, no control characters
+    /// who said so: UTF-8, at most 256 bytes, all of it seen: no controls
     pub approver: *const c_char,
     /// step-up proof that the host has checked; only its digest is kept
     pub evidence: *const c_char,
