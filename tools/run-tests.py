@@ -3,6 +3,7 @@
 """Builds and runs every test, as root and as an ordinary user where it can, and counts.
 
   run-tests.py [STAGE...]     stages: plain, no-tls, asan, tsan, cases, attacks, clients, install, node, rust, demo (default: all)
+                              bindings-asan, only where it is named: the suites of Python and Rust over the library with sanitizers
 
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
 `N passed, N failed, N skipped`.
@@ -213,21 +214,49 @@ def node():
     shutil.rmtree(made, ignore_errors=True)
 
 
-def rust():
-    """Built once; the programs then run as everyone."""
+def build_rust():
+    """Where what tests/install/rust.py built is."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-rust-made.", dir="/var/tmp"))
     made.chmod(0o755)
     result, output = run([sys.executable, str(ROOT / "tests/install/rust.py"), str(ROOT / "build-plain"), str(made)], 600)
     count("install and use from Rust", result, output)
+    return made
+
+
+def suites_in_rust(made):
+    return {path.name.split("-")[0]: [str(path)] for path in (made / "target/debug/deps").glob("boxes-*") if os.access(path, os.X_OK)}
+
+
+def rust():
+    """Built once; the programs then run as everyone."""
+    made = build_rust()
     environment = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "build-plain/lib"))
     check = ["env", "python3", str(ROOT / "examples/check-output.py")]
-    programs = {path.name.split("-")[0]: [str(path)] for path in (made / "target/debug/deps").glob("boxes-*") if os.access(path, os.X_OK)}
+    programs = suites_in_rust(made)
     programs["calls"] = ["env", "python3", str(ROOT / "tests/bindings/check.py"), str(made / "target/debug/examples/calls")]
     for answer in ("yes", "no"):  # the agent is Python's, word for word
         programs[f"agent, {answer}"] = [*check, str(ROOT / f"examples/agent-python/{answer}.expected"), str(made / "target/debug/examples/agent"), "--" + answer]
     for who, prefix in people():
         for name, command in programs.items():
             count(f"{name} in rust ({who})", *run(prefix + command, 300, env=environment))
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def bindings_asan():
+    """The sanitizers' run time comes first, since neither an interpreter nor a Rust program has it. What was freed is kept for a short time
+    only, since the suites look at memory, and Python takes each object from malloc, since a pool of its own looks like a leak."""
+    folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled")
+    if not folder or not build("plain", "-Dwerror=true"):
+        return
+    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    options = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=1:quarantine_size_mb=1:thread_local_quarantine_size_kb=16",
+               "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1", "PYTHONMALLOC": "malloc"}
+    run_suites(folder, ["bindings"], options, only=[f"python_{name}" for name in ("raw", "policy", "box", "aio", "leaks")])
+    made = build_rust()
+    environment = dict(os.environ, **options, LD_LIBRARY_PATH=str(folder / "lib"))
+    for who, prefix in people():
+        for name, command in suites_in_rust(made).items():
+            count(f"{name} in rust, sanitized ({who})", *run(prefix + command, 300, env=environment))
     shutil.rmtree(made, ignore_errors=True)
 
 
@@ -252,6 +281,7 @@ def readable_copy():
 
 def main():
     stages = {"plain": plain, "no-tls": no_tls, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "rust": rust, "demo": demo}
+    asked_for = {"bindings-asan": bindings_asan}
     chosen = sys.argv[1:] or list(stages)
     copy = readable_copy()
     if copy:
@@ -260,7 +290,7 @@ def main():
         return result
     for name in chosen:
         say(f"== {name}")
-        stages[name]()
+        {**stages, **asked_for}[name]()
     say(f"{passed} passed, {failed} failed, {skipped} skipped")
     may_skip = os.environ.get("AGENTBOX_TESTS_MAY_SKIP") == "1"
     return 1 if failed or (skipped and not may_skip) else 0
