@@ -12,8 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bindings/p
 os.environ["AGENTBOX_LIBRARY"] = sys.argv[1]
 import agentbox  # noqa: E402
 
-# Distinct targets, with a pause between: each denial is an event of its own that finds the loop asleep.
-SCRIPT = "import time\nfor n in range(200):\n try: open(f'/etc/denied-{n}', 'w')\n except PermissionError: time.sleep(0.005)\n"
+SCRIPT = (pathlib.Path(__file__).parent / "denials.py").read_text()
 COMMANDS = 100
 
 

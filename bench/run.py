@@ -134,9 +134,9 @@ def build():
     row("compile of this project", statistics.median(a for a, _ in times) / 1e9, statistics.median(b for _, b in times) / 1e9, "s", "<= 1.05")
 
 
-def rows_of(command):
+def rows_of(command, **more):
     """Of a program that prints rows of its own: name TAB ours TAB baseline TAB unit TAB goal TAB against."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=work) as program:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=work, **more) as program:
         for line in program.stdout:
             fields = line.rstrip("\n").split("\t")
             if len(fields) == 6:
@@ -156,6 +156,32 @@ def network():
 
 def bindings():
     rows_of([sys.executable, str(ROOT / "bench/python.py"), str(BUILD / "lib/libagentbox.so.0"), f"{work}/ws"])
+    for tool, rows_of_language in (("npm", node), ("cargo", rust)):
+        if shutil.which(tool):
+            rows_of_language()
+        else:
+            print(f"no row of {rows_of_language.__name__}: there is no {tool}", flush=True)
+
+
+def node():
+    """In the package as its own test makes it, with what it depends on."""
+    subprocess.run([sys.executable, str(ROOT / "tests/install/node.py"), str(BUILD), f"{work}/node"], check=True, stdout=subprocess.DEVNULL)
+    with open(ROOT / "bench/denials.py") as script:
+        rows_of(["node", str(ROOT / "bench/denials.mjs"), f"{work}/node/package", f"{work}/ws"], stdin=script)
+
+
+def rust():
+    project = f"{work}/rust"
+    os.makedirs(f"{project}/src")
+    shutil.copy(ROOT / "bench/denials.rs", f"{project}/src/main.rs")
+    with open(f"{project}/Cargo.toml", "w") as file:
+        file.write('[package]\nname = "denials"\nversion = "0.1.0"\nedition = "2021"\n\n'
+                   f'[dependencies]\nagentbox = {{ path = "{ROOT}/bindings/rust/agentbox" }}\n')
+    libraries = str(BUILD / "lib")
+    environment = dict(os.environ, AGENTBOX_LIB_DIR=libraries, LD_LIBRARY_PATH=libraries)
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--offline", "--target-dir", "target"], cwd=project, env=environment, check=True)
+    with open(ROOT / "bench/denials.py") as script:
+        rows_of([f"{project}/target/release/denials", f"{work}/ws"], stdin=script, env=environment)
 
 
 def main():
