@@ -75,8 +75,9 @@ class Session(unittest.TestCase):
 
     def test_cancelled_call_ends_its_command(self):
         self.start(elicitation={})
-        number = self.request("tools/call", **self.run_command("mkdir release; sleep 1000"))
+        number = self.request("tools/call", **self.run_command("sleep 1000 & mkdir release; wait"))
         question = self.receive()
+        self.call("tools/call", **self.run_command("until ps -C sleep >/dev/null; do :; done"))
         self.send(method="notifications/cancelled", params={"requestId": number})
         self.send(id=question["id"], result={"action": "decline"})
         text = self.call("tools/call", **self.run_command("until ! ps -eo args | grep -q '[s]leep 1000'; do :; done"))["result"]["content"][0]["text"]

@@ -9,7 +9,7 @@ version=$(dpkg-parsechangelog -l "$here/../../debian/changelog" -S Version)
 source=$work/libagentbox-${version%-*}
 mkdir "$source" "$work/root"
 cd "$here/../.."
-tar cf - --exclude=./.git --exclude='./build*' . | tar xf - -C "$source"
+tar cf - --exclude=./.git --exclude='./build*' --exclude=target --exclude=node_modules . | tar xf - -C "$source"
 tar czf "$work/libagentbox_${version%-*}.orig.tar.gz" -C "$work" --exclude=debian "${source##*/}"
 cd "$source"
 dpkg-buildpackage -us -uc >"$work/log" 2>&1 || { tail -40 "$work/log"; exit 1; }

@@ -3,6 +3,7 @@
  * bytes, ends and resets arrive as they were sent. */
 #include "egress_box.h"
 
+#include "egress/box.h"
 #include "egress/decide.h"
 #include "egress/thread.h"
 #include "unit/main.h"
@@ -137,6 +138,17 @@ START_TEST(a_name_that_the_host_does_not_know_cannot_be_reached_and_is_told)
 }
 END_TEST
 
+/* What the host said of names holds from now on, however long the test takes. */
+static void
+names_hold(void)
+{
+    for (size_t i = 0; i < HOSTS_MAX; i++) {
+        if (the_box->hosts.hosts[i] != NULL) {
+            the_box->hosts.hosts[i]->until_ns = UINT64_MAX;
+        }
+    }
+}
+
 /* How often the host is asked for a name that is dialled twice at once after the other. */
 static size_t
 lookups_of_two_dials(const char *name, int expected)
@@ -149,14 +161,14 @@ lookups_of_two_dials(const char *name, int expected)
         if (expected == 0) {
             close(accept_one(listener));
         }
+        names_hold();
     }
     return resolver_was_asked() - before;
 }
 
 START_TEST(a_name_that_was_looked_up_a_moment_ago_is_not_asked_for_again)
 {
-    while (lookups_of_two_dials("localhost", 0) == 2) { /* a second went by */
-    }
+    ck_assert_uint_eq(lookups_of_two_dials("localhost", 0), 1);
 }
 END_TEST
 
@@ -164,11 +176,7 @@ START_TEST(what_is_known_of_a_name_is_decided_about_each_time)
 {
     struct told told;
 
-    while (lookups_of_two_dials("private.test", EACCES) == 2) {
-        for (int i = 0; i < 2; i++) {
-            broker_tells(&told);
-        }
-    }
+    ck_assert_uint_eq(lookups_of_two_dials("private.test", EACCES), 1);
     for (int i = 0; i < 2; i++) {
         broker_tells(&told);
         ck_assert_str_eq(told.target, "private.test");
