@@ -6,11 +6,12 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
+from step import step
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-QUIET = ["--silent", "--no-audit", "--no-fund", "--no-update-notifier"]
+QUIET = ["--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"]
 
 
 def main():
@@ -19,15 +20,15 @@ def main():
     shutil.copytree(ROOT / "bindings/node", package, ignore=shutil.ignore_patterns("node_modules", "build"))
     shutil.copy(ROOT / "bindings/api.json", folder)
     environment = dict(os.environ, AGENTBOX_LIBRARY=str(library), npm_config_cache=str(folder / "cache"))
-    subprocess.run(["npm", "install", "--no-package-lock", *QUIET], cwd=package, env=environment, check=True)
-    subprocess.run(["npm", "pack", *QUIET], cwd=package, env=environment, check=True, stdout=subprocess.DEVNULL)
+    step("npm", "install", "--no-package-lock", *QUIET, tries=2, cwd=package, env=environment)
+    step("npm", "pack", *QUIET, cwd=package, env=environment)
     project.mkdir()
     (project / "package.json").write_text('{ "type": "module" }\n')
-    subprocess.run(["npm", "install", *QUIET, next(package.glob("*.tgz"))], cwd=project, env=environment, check=True)
+    step("npm", "install", *QUIET, next(package.glob("*.tgz")), tries=2, cwd=project, env=environment)
     shutil.copytree(ROOT / "examples/agent-node", project / "agent-node")
     (project / "first.js").write_text(re.search(r"```js\n(.*?)```", (package / "README.md").read_text(), re.S).group(1))
     outside = {name: value for name, value in os.environ.items() if name not in ("AGENTBOX_LIBRARY", "LD_LIBRARY_PATH")}
-    printed = subprocess.run(["node", "first.js"], cwd=project, env=outside, check=True, stdout=subprocess.PIPE, text=True).stdout
+    printed = step("node", "first.js", cwd=project, env=outside)
     if "/etc/motd" not in printed or not (project / "node_modules/agentbox/libagentbox.so.0").exists():
         sys.exit(f"no denial was printed:\n{printed}")
     print("installed, and printed a denial")

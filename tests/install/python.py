@@ -6,9 +6,10 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
+
+from step import step
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -17,16 +18,16 @@ def main():
     library = pathlib.Path(sys.argv[1]).resolve() / "lib/libagentbox.so.0"
     work = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-install.", dir="/var/tmp"))
     try:
-        subprocess.run([sys.executable, "-m", "venv", work / "venv"], check=True)
+        step(sys.executable, "-m", "venv", work / "venv")
         shutil.copytree(ROOT / "bindings/python", work / "package", ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-        subprocess.run([work / "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", work / "package"], check=True,
-                       env=dict(os.environ, AGENTBOX_LIBRARY=str(library)))
+        install = [work / "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check"]
+        step(*install, work / "package", tries=2, env=dict(os.environ, AGENTBOX_LIBRARY=str(library)))
         program = re.search(r"```python\n(.*?)```", (ROOT / "bindings/python/README.md").read_text(), re.S).group(1)
         outside = {name: value for name, value in os.environ.items() if name not in ("AGENTBOX_LIBRARY", "PYTHONPATH", "LD_LIBRARY_PATH")}
-        printed = subprocess.run([work / "venv/bin/python", "-c", program], check=True, cwd=work, env=outside, stdout=subprocess.PIPE, text=True).stdout
-        subprocess.run([work / "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "mcp"], check=True)
-        subprocess.run([work / "venv/bin/python", ROOT / "tests/bindings/mcp_client.py", ROOT / "examples/mcp-server/server.py", work,
-                        ROOT / "examples/mcp-server/policy.json"], check=True, env=outside, stderr=subprocess.DEVNULL)
+        printed = step(work / "venv/bin/python", "-c", program, cwd=work, env=outside)
+        step(*install, "mcp", tries=2)
+        step(work / "venv/bin/python", ROOT / "tests/bindings/mcp_client.py", ROOT / "examples/mcp-server/server.py", work,
+             ROOT / "examples/mcp-server/policy.json", env=outside)
         carried = next(work.glob("venv/lib/python3*/site-packages/agentbox/libagentbox.so.0"))
     finally:
         shutil.rmtree(work, ignore_errors=True)
