@@ -19,7 +19,7 @@ struct reading {
     struct str line; /* what was read of one that has not ended */
 };
 
-void
+static void
 audit_file_init(struct audit_file *file)
 {
     *file = (struct audit_file){ .state = ABX_AUDIT_WHOLE, .problem = "" };

@@ -21,7 +21,6 @@ struct audit_visitor {
     void *data;
 };
 
-void audit_file_init(struct audit_file *file);
 /* Reads a file that goes on where `chain` stands; before a log's first file `chain->n` is 0, and it
  * may begin later.  The outcome is in `ret_file`; a failure (ABX_ERR_IO, ABX_ERR_NOMEM) is that the
  * file cannot be read.  `visitor` may be NULL; it sees what stands before a break. */

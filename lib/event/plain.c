@@ -126,7 +126,6 @@ static const uint32_t alike[] = {
     0x3053,
     0x3064,
     0x3078,
-    0x3078,
     0x4e00,
     0x4e28,
     0x4e36,

@@ -308,7 +308,6 @@ fit_one(struct str *out, const struct argument *argument, enum argument_type typ
 struct given {
     const struct json *json; /* an object; NULL: none */
     const struct action_input *input;
-    uint64_t n_elements; /* in arrays */
 };
 
 static bool
@@ -323,7 +322,7 @@ check_count(const struct argument *argument, size_t n, struct fail *fail)
 
 static bool
 fit_json(struct str *out, const struct argument *argument, const struct json *json,
-        struct given *given, struct fail *fail)
+        struct fail *fail)
 {
     struct value value = { .json = json };
 
@@ -342,13 +341,13 @@ fit_json(struct str *out, const struct argument *argument, const struct json *js
         }
     }
     str_add(out, "]");
-    given->n_elements += json_count(json);
     return true;
 }
 
 /* An array is a parameter that is repeated. */
 static bool
-fit_texts(struct str *out, const struct argument *argument, struct given *given, struct fail *fail)
+fit_texts(struct str *out, const struct argument *argument, const struct given *given,
+        struct fail *fail)
 {
     bool is_array = argument->type == ARGUMENT_ARRAY;
     size_t n = 0;
@@ -371,7 +370,6 @@ fit_texts(struct str *out, const struct argument *argument, struct given *given,
         n++;
     }
     str_add(out, is_array ? "]" : "");
-    given->n_elements += is_array ? n : 0;
     return !is_array || check_count(argument, n, fail);
 }
 
@@ -389,7 +387,7 @@ has_text(const struct given *given, const char *name)
 /* Adds the member; nothing where an optional one is not there.  What is said twice is said alike.
  */
 static bool
-fit(struct str *out, const struct argument *argument, struct given *given, struct fail *fail)
+fit(struct str *out, const struct argument *argument, const struct given *given, struct fail *fail)
 {
     const struct json *json = given->json == NULL ? NULL : json_member(given->json, argument->name);
     bool has_texts = has_text(given, argument->name);
@@ -400,7 +398,7 @@ fit(struct str *out, const struct argument *argument, struct given *given, struc
         return argument->is_optional || misfit(fail, argument->name, SIZE_MAX, "it is missing");
     }
     if (json != NULL) {
-        ok = fit_json(&first, argument, json, given, fail);
+        ok = fit_json(&first, argument, json, fail);
     }
     if (ok && has_texts) {
         ok = fit_texts(&second, argument, given, fail);
@@ -464,13 +462,12 @@ check_names(const struct action_type *type, const struct given *given, struct fa
 }
 
 static bool
-fit_layer(const struct action_type *type, struct given *given, struct action_form *form,
+fit_layer(const struct action_type *type, const struct given *given, struct action_form *form,
         struct fail *fail)
 {
     struct str out = { 0 };
     bool ok = check_names(type, given, fail);
 
-    given->n_elements = 0;
     str_add(&out, "{");
     for (size_t i = 0; i < type->n_arguments && ok; i++) {
         ok = fit(&out, &type->arguments[i], given, fail);
@@ -478,7 +475,6 @@ fit_layer(const struct action_type *type, struct given *given, struct action_for
     str_add(&out, "}");
     free(form->arguments);
     form->arguments = str_steal(&out, NULL);
-    form->n_elements = given->n_elements;
     if (ok && form->arguments == NULL) {
         fail_nomem(fail);
         return false;

@@ -128,7 +128,6 @@ struct action_input {
 /* Arguments that fit, in their one form. */
 struct action_form {
     char *arguments; /* JSON, members by name; owned */
-    uint64_t n_elements; /* of the arrays among them: so much the action is about */
 };
 /* ABX_ERR_DENIED: it does not fit what some layer declares; fail->text begins with the JSON pointer
  * of what is wrong. */
