@@ -2,11 +2,13 @@
 #include "audit/render.h"
 
 #include "api/door.h"
+#include "event/names.h"
 #include "supervise/report.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *const columns[] = { "file", "records", "first", "last", "hash", "state", "line",
@@ -105,6 +107,29 @@ render_files(const char *const *paths, size_t count, struct rendering *rendering
     return ABX_OK;
 }
 
+/* A word that is none would show nothing, as if there were nothing. */
+static abx_status
+check_layer(const char *layer, struct fail *fail)
+{
+    AUTO(str_done) struct str words = { 0 };
+    const char *word;
+
+    if (layer == NULL) {
+        return ABX_OK;
+    }
+    for (uint32_t i = 1; (word = name_of_layer(i)) != NULL; i++) {
+        if (strcmp(word, layer) == 0) {
+            return ABX_OK;
+        }
+        str_printf(&words, "%s%s", i == 1 ? "" : ", ", word);
+    }
+    if (words.failed) {
+        return fail_nomem(fail);
+    }
+    return fail_set(
+            fail, ABX_ERR_INVALID, 0, "", "the layer '%.40s' is none of %s", layer, words.data);
+}
+
 abx_status
 abx_audit_render(const char *const *paths, size_t count, const char *format, const char *layer,
         char **ret_text, size_t *ret_length, abx_error **reterr)
@@ -121,7 +146,10 @@ abx_audit_render(const char *const *paths, size_t count, const char *format, con
         fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument, no file, or an unknown format");
         return door_out(&fail, may, reterr);
     }
-    r = render_files(paths, count, &rendering, &file, &fail);
+    r = check_layer(layer, &fail);
+    if (r == ABX_OK) {
+        r = render_files(paths, count, &rendering, &file, &fail);
+    }
     if (r < 0) {
         str_done(&rendering.out);
         return door_out(&fail, may, reterr);

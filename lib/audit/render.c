@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define BODY_NESTING 8u
-
 const struct renderer *
 renderer_find(const char *format)
 {
@@ -77,7 +75,7 @@ render_record(void *data, const struct record *record)
     struct json_problem problem = { 0 };
     struct json *body = record->body == NULL ? NULL
                                              : json_read(record->body, record->body_length,
-                                                       BODY_NESTING, &problem);
+                                                       JSON_NESTING_MAX, &problem);
     bool wanted = rendering->layer == NULL ||
                   (body != NULL && strcmp(body_text(body, "layer"), rendering->layer) == 0);
 

@@ -140,6 +140,8 @@ def audit():
         yield "its records", types[:3] == ["opened", "spawn", "started"] and types[-2:] == ["exited", "closed"] and types.count("denial") == 4
         done = call("audit", "show", "--layer", "filesystem", "log")
         yield "one layer", done.stdout.count("\n") == 4 and hostile in done.stdout
+        done = call("audit", "show", "--layer", "filesytem", "log")
+        yield "a layer that there is not", done.returncode == 125 and done.stdout == "" and "filesystem, network, process" in done.stderr
         page = Page(call("audit", "report", "--html", "log").stdout)
         yield "the page's text", hostile in page.text
         yield "nothing but its own elements", not page.elements & {"script", "img", "src", "href", "onerror", "link", "iframe"}

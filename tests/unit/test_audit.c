@@ -270,6 +270,22 @@ START_TEST(a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was)
 }
 END_TEST
 
+/* Arguments of an action may be nested 8 deep, and stand two deeper in what a grant would add. */
+START_TEST(what_is_recorded_is_shown_however_deep_it_is_nested)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    const char *paths[] = { path };
+    char *text;
+
+    append(log, "{\"type\":\"approval\",\"layer\":\"action\",\"adds\":{\"arguments\":"
+                "{\"a\":[[[[[[[1]]]]]]]}}}");
+    ck_assert_int_eq(
+            abx_audit_render(paths, 1, "json", "action", &text, NULL, NULL), ABX_AUDIT_WHOLE);
+    ck_assert_ptr_nonnull(strstr(text, "\"type\":\"approval\""));
+    abx_free(text);
+}
+END_TEST
+
 START_TEST(several_processes_append_to_one_log)
 {
     enum { WRITERS = 4, EACH = 50 };
@@ -509,6 +525,7 @@ make_suite(void)
     tcase_add_test(tcase, a_redacted_record_says_nothing_and_the_chain_is_whole);
     tcase_add_test(tcase, a_record_written_in_part_is_cut_off_and_no_earlier_one_is_lost);
     tcase_add_test(tcase, a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was);
+    tcase_add_test(tcase, what_is_recorded_is_shown_however_deep_it_is_nested);
     tcase_add_test(tcase, several_processes_append_to_one_log);
     tcase_add_test(tcase, writers_that_are_killed_leave_a_log_that_goes_on);
     tcase_add_test(tcase, a_full_log_goes_on_in_a_new_file_with_the_same_chain);
