@@ -106,9 +106,9 @@ export function taken(text, length) {
   }
 }
 
-/** A copy. */
+/** A copy.  (A type of arrays of this length would stay for ever.) */
 export function bytes(pointer, length) {
-  return length === 0 ? Buffer.alloc(0) : Buffer.from(koffi.decode(pointer, koffi.array('uint8_t', Number(length), 'Typed')));
+  return length === 0 ? Buffer.alloc(0) : Buffer.from(koffi.decode(pointer, 'uint8_t', Number(length)));
 }
 
 /** Text as the C interface takes it: no NUL, behind which C would not look. */
