@@ -96,7 +96,11 @@ pub(crate) fn run(from: &AgentBox, command: &Command, mut handle: impl FnMut(&Ev
         let mut failed = None;
         loop {
             let finished = second_is_ready(events.as_raw_fd(), over.as_raw_fd());
-            while let Some(event) = from.context().next_event()? {
+            let next = || from.context().next_event().map_err(|error| { // the scope ends when the command does
+                attended.stop();
+                error
+            });
+            while let Some(event) = next()? {
                 let handling = Handling(&attended, &event);
                 let answer = handle(&event);
                 drop(handling);
