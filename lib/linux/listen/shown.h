@@ -13,7 +13,8 @@
 int shown_object(
         struct str *out, const struct call *call, const char *verb, int object, int directory);
 /* The program's content and its arguments, which are at this address of the caller.  Reads all of
- * the file: a worker.  0, or a negative errno: -EFAULT and -EACCES of the caller's memory, else as above. */
+ * the file: a worker.  0, or a negative errno: -EFAULT and -EACCES of the caller's memory, else as
+ * above. */
 int shown_program(struct str *out, const struct call *call, int object, uint64_t arguments);
 
 #endif
