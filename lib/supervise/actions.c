@@ -120,40 +120,47 @@ action_counts_end_command(struct vec *counts, uint64_t command)
     }
 }
 
-/* How often it was done; the box is locked.  NULL: never, and there is no memory to count it. */
+/* The box is locked.  NULL: it was never begun. */
 static struct action_count *
-count_of(abx_box *box, const char *name, uint64_t command)
+find_count(abx_box *box, const char *name, uint64_t command)
 {
-    struct action_count *count;
-    char *copy;
-
     for (size_t i = 0; i < box->action_counts.count; i++) {
-        count = vec_at(&box->action_counts, struct action_count, i);
+        struct action_count *count = vec_at(&box->action_counts, struct action_count, i);
+
         if (count->command == command && strcmp(count->name, name) == 0) {
             return count;
         }
     }
-    copy = strdup(name);
-    count = copy == NULL ? NULL : vec_add(&box->action_counts);
+    return NULL;
+}
+
+static bool
+add_count(abx_box *box, const char *name, uint64_t command)
+{
+    char *copy = strdup(name);
+    struct action_count *count = copy == NULL ? NULL : vec_add(&box->action_counts);
+
     if (count == NULL) {
         free(copy);
-        return NULL;
+        return false;
     }
     *count = (struct action_count){ copy, command, 0 };
-    return count;
+    return true;
 }
 
 static bool
 has_room(abx_box *box, const char *name, uint64_t command, uint32_t limit, const char *where,
         uint32_t times, char *reason, size_t reason_room)
 {
-    const struct action_count *count = limit == 0 ? NULL : count_of(box, name, command);
+    const struct action_count *count = find_count(box, name, command);
+    uint32_t n = count == NULL ? 0 : count->n, left = n < limit ? limit - n : 0;
 
-    if (limit == 0 || (count != NULL && count->n <= limit && times <= limit - count->n)) {
+    if (limit == 0 || times <= left) {
         return true;
     }
-    snprintf(reason, reason_room, "the action '%.100s' may be done %u times in one %s, and was",
-            name, limit, where);
+    snprintf(reason, reason_room,
+            "the action '%.100s' may be done %u times in one %s: %u of %u left, and %u wanted",
+            name, limit, where, left, limit, times);
     return false;
 }
 
@@ -214,10 +221,11 @@ action_key(abx_box *box, uint64_t ticket, char ret_key[ACTION_KEY_SIZE])
     ret_key[ACTION_KEY_SIZE - 1] = '\0';
 }
 
-/* Each time has its own event: what was done is not only counted.  The box is locked. */
+/* One event however many times: it stands for all of them, or none is done.  The box is locked. */
 static abx_status
 tell_done(abx_box *box, const abx_process *process, const struct subject *subject,
-        const struct act *act, const struct grounds *grounds, const char *key, struct fail *fail)
+        const struct act *act, const struct grounds *grounds, const char *key, uint32_t times,
+        struct fail *fail)
 {
     struct grounds own = *grounds;
     struct act mine = *act;
@@ -238,21 +246,27 @@ tell_done(abx_box *box, const abx_process *process, const struct subject *subjec
             process == NULL ? NULL : process->label);
     tell_act(&draft, subject, &mine, &own);
     draft_text(&draft, ABX_FIELD_IDEMPOTENCY_KEY, key);
+    if (times > 1) {
+        draft_number(&draft, ABX_FIELD_REPEATS, times);
+    }
     return outlet_permit(&box->outlet, event_make(&draft), fail);
+}
+
+/* Makes what count_done adds to; the box is locked. */
+static bool
+can_count(abx_box *box, const char *name, uint64_t command)
+{
+    return (find_count(box, name, 0) != NULL || add_count(box, name, 0)) &&
+           (find_count(box, name, command) != NULL || add_count(box, name, command));
 }
 
 /* The box is locked. */
 static void
 count_done(abx_box *box, const char *name, uint64_t command, uint32_t times)
 {
-    const uint64_t commands[] = { 0, command };
-
-    for (size_t i = 0; i < (command == 0 ? 1 : N_ELEMENTS(commands)); i++) {
-        struct action_count *count = count_of(box, name, commands[i]);
-
-        if (count != NULL) {
-            count->n += times;
-        }
+    find_count(box, name, 0)->n += times;
+    if (command != 0) {
+        find_count(box, name, command)->n += times;
     }
 }
 
@@ -270,14 +284,13 @@ action_begin(abx_box *box, const struct subject *subject, const struct act *act,
     pthread_mutex_lock(&box->lock);
     if (!has_room_locked(box, act->action, subject->command, times, reason, reason_room)) {
         denied = ABX_LAYER_LIMIT;
-    }
-    for (uint32_t i = 0; i < times && denied == 0; i++) {
-        if (tell_done(box, process, subject, act, grounds, key, &fail) < 0) {
-            snprintf(reason, reason_room, "%s", fail.text);
-            denied = ABX_LAYER_AUDIT;
-        }
-    }
-    if (denied == 0) {
+    } else if (!can_count(box, act->action, subject->command)) {
+        snprintf(reason, reason_room, "the supervisor has no memory left to count it");
+        denied = ABX_LAYER_ACTION;
+    } else if (tell_done(box, process, subject, act, grounds, key, times, &fail) < 0) {
+        snprintf(reason, reason_room, "%s", fail.text);
+        denied = ABX_LAYER_AUDIT;
+    } else {
         count_done(box, act->action, subject->command, times);
     }
     pthread_mutex_unlock(&box->lock);

@@ -26,14 +26,15 @@ bool action_read(
         abx_box *box, const struct act *act, struct asked_action *ret_asked, struct fail *fail);
 void asked_action_done(struct asked_action *asked);
 
-/* Why an action that the policy allows is not done after all: `layer` is LIMIT, or AUDIT. */
+/* Why an action that the policy allows is not done after all: `layer` is LIMIT, AUDIT, or
+ * ACTION for lack of memory. */
 struct grounds action_refused_grounds(
         const struct ruling *ruling, uint32_t layer, const char *reason);
 /* Whether an action may be done `times` more; else `reason` says why not. */
 bool action_has_room(abx_box *box, const char *name, uint64_t command, uint32_t times, char *reason,
         size_t reason_room);
-/* Counts it as done and tells that, with its key.  0, or the layer in which it is denied: there is
- * no room (see above), or it cannot be recorded. */
+/* Counts it as done `times` times and tells that in one event, with its key.  0, or the layer in
+ * which it is denied: there is no room (see above), or it cannot be counted or recorded. */
 uint32_t action_begin(abx_box *box, const struct subject *subject, const struct act *act,
         const struct grounds *grounds, uint32_t times, uint64_t ticket, char *reason,
         size_t reason_room);

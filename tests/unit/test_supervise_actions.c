@@ -287,6 +287,7 @@ END_TEST
 START_TEST(calls_that_share_a_question_count_each)
 {
     uint64_t ticket, same;
+    abx_event *event;
 
     ck_assert_uint_eq(
             request(process, "PUT", "https://hr.test/v1/1", NULL, NULL, &ticket), ABX_VERDICT_ASK);
@@ -297,6 +298,38 @@ START_TEST(calls_that_share_a_question_count_each)
     }
     answer(ticket, ABX_VERDICT_ALLOW);
     ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
+    event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_LIMIT);
+    ck_assert_ptr_nonnull(strstr(abx_event_get_string(event, ABX_FIELD_REASON),
+            "2 times in one box: 2 of 2 left, and 3 wanted"));
+    abx_event_unref(event);
+}
+END_TEST
+
+START_TEST(calls_that_share_a_question_are_one_record)
+{
+    uint64_t ticket;
+    abx_event *event;
+
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(request(process, "PUT", "https://hr.test/v1/1", NULL, NULL, &ticket),
+                ABX_VERDICT_ASK);
+    }
+    answer(ticket, ABX_VERDICT_ALLOW);
+    event = next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_REPEATS), 2);
+    abx_event_unref(event);
+    ck_assert_ptr_null(next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION));
+    expect_verdict("update", "{\"id\":\"1\"}", ABX_VERDICT_DENY, "0 of 2 left");
+}
+END_TEST
+
+START_TEST(a_question_counts_nothing)
+{
+    uint64_t ticket;
+
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/1", NULL, NULL, &ticket), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(box->action_counts.count, 0);
 }
 END_TEST
 
@@ -361,6 +394,8 @@ make_suite(void)
     tcase_add_test(tc, a_held_request_goes_on_with_the_key_that_the_event_has);
     tcase_add_test(tc, nobody_is_asked_about_what_could_not_be_done);
     tcase_add_test(tc, calls_that_share_a_question_count_each);
+    tcase_add_test(tc, calls_that_share_a_question_are_one_record);
+    tcase_add_test(tc, a_question_counts_nothing);
     tcase_add_test(tc, of_many_threads_as_many_as_the_limit_says_may);
     tcase_add_test(tc, what_is_no_request_for_an_action_is_an_error);
     suite_add_tcase(suite, tc);
