@@ -314,7 +314,7 @@ command_policy(int argc, char **argv)
     if (options.policy == NULL) {
         options.policy = options.rest[0];
     }
-    if (options.policy == NULL || !policy_load(&options, &policy, &error)) {
+    if (options.policy == NULL || !policy_read(&options, options.policy, &policy, &error)) {
         return report_refusal(error);
     }
     printf("%s: valid, digest %s\n", options.policy, abx_policy_get_digest(policy));

@@ -52,6 +52,8 @@ CASES = [
      0, r"^#!/bin/sh\necho run\nrun\n0\n$", r"^$"),
     ("a program that may not be read", ["run", "--policy", "ask-read.json", "--explain", "--", "sh", "-c", "places/tool 2>&1; echo $?"], 0,
      r"Permission denied\n126\n$", r"read '.*/places/tool'"),
+    ("a document with layers", ["policy", "validate", "layers.json"], 0, r"^layers.json: valid, digest", r"^$"),
+    ("a run of one", ["run", "--policy", "layers.json", "--", "true"], 125, r"^$", r"a document with layers stands alone"),
     ("nobody to ask", ["run", "--policy", "ask.json", "--explain", "--", "touch", "asked"], 1, r"^$",
      r"Reason: nobody was asked, since agentbox was started without --ask"),
     ("the secret's file", ["run", "--explain", "--policy", "credential.json", "--credential", "hr=file:secret", "--", "cat", "secret"], 1, r"^$",
@@ -163,6 +165,8 @@ def main():
         with open(os.path.join(workspace, "ask.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write",
                        "filesystem": {"write": {"ask": ["${workspace}/asked"]}}}, file)
+        with open(os.path.join(workspace, "layers.json"), "w") as file:
+            json.dump({"version": 1, "layers": [{"version": 1, "filesystem": {"read": {"allow": ["/"]}}}]}, file)
         os.mkdir(os.path.join(workspace, "places"))
         with open(os.path.join(workspace, "places/tool"), "w") as file:
             file.write("#!/bin/sh\necho run\n")

@@ -12,6 +12,11 @@ export PKG_CONFIG_PATH="$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 # shellcheck disable=SC2046
 cc -Wall -Wextra -Werror -std=c99 -o "$work/shared" "$here/use.c" $(pkg-config --cflags --libs agentbox)
 LD_LIBRARY_PATH=$libdir "$work/shared"
+# What the documentation sends its readers to.
+for example in "$here"/../../examples/*.c; do
+    # shellcheck disable=SC2046
+    cc -Wall -Werror -std=gnu17 -fsyntax-only $(pkg-config --cflags agentbox) "$example"
+done
 sed -n 's/^Requires.private: //p' "$pc" | grep -q libseccomp || { echo "private requirements are missing"; exit 1; }
 # shellcheck disable=SC2046
 env -u PKG_CONFIG_SYSROOT_DIR cc -std=c99 -o "$work/static" "$here/use.c" -I"$root$(pkg-config --variable=includedir agentbox | sed "s|^$root||")" \
