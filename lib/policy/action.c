@@ -203,6 +203,8 @@ static bool
 fit_string(struct str *out, const struct argument *argument, const char *text, size_t element,
         struct fail *fail)
 {
+    bool matches = true;
+
     if (strlen(text) > ARGUMENT_TEXT_MAX) {
         return misfit(fail, argument->name, element, "the text is longer than %u bytes",
                 ARGUMENT_TEXT_MAX);
@@ -210,7 +212,11 @@ fit_string(struct str *out, const struct argument *argument, const char *text, s
     if (!is_utf8(text)) {
         return misfit(fail, argument->name, element, "the text is not UTF-8");
     }
-    if (argument->expression != NULL && !expression_matches(argument->expression, text)) {
+    if (argument->expression != NULL &&
+            expression_match(argument->expression, text, &matches, fail) < 0) {
+        return false;
+    }
+    if (!matches) {
         return misfit(fail, argument->name, element, "'%.80s' does not match '%.80s'", text,
                 argument->pattern);
     }

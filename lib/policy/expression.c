@@ -364,27 +364,57 @@ sequence(struct compiler *compiler)
     return true;
 }
 
+/* Each "|" has a jump to the end, which is not known yet: until then `x` of a jump is how far
+ * before it the last one is, 0 for the first. */
+static void
+set_ends(struct compiler *compiler, uint32_t last_jump)
+{
+    uint32_t before = 1;
+
+    for (uint32_t jump = last_jump; before != 0; jump -= before) {
+        before = (uint32_t)compiler->code[jump].x;
+        compiler->code[jump].x = (int32_t)(compiler->n_code - jump);
+    }
+}
+
+/* What stands from `start` is one of several; what follows is the next one. */
+static bool
+add_alternative(struct compiler *compiler, uint32_t start, uint32_t *last_jump)
+{
+    uint32_t jump = compiler->n_code + 1, before = *last_jump == 0 ? 0 : jump - *last_jump;
+
+    compiler->at++;
+    *last_jump = jump;
+    return insert_split(compiler, start, 1, (int32_t)(jump + 1 - start)) &&
+           emit(compiler, (struct instruction){ .op = OP_JUMP, .x = (int32_t)before });
+}
+
 static bool
 alternatives(struct compiler *compiler)
 {
-    uint32_t start = compiler->n_code, jump;
-    bool ok;
+    uint32_t last_jump = 0; /* a split is before it, so 0 is none */
+    uint32_t start = compiler->n_code;
 
     if (++compiler->depth > NESTING_MAX_HERE) {
-        return wrong(compiler, "it is nested too deeply, or has too many alternatives");
+        return wrong(compiler, "it is nested too deeply");
     }
-    ok = sequence(compiler);
-    if (ok && *compiler->at == '|') {
-        compiler->at++;
-        jump = compiler->n_code + 1;
-        ok = insert_split(compiler, start, 1, (int32_t)(jump + 1 - start)) &&
-             emit(compiler, (struct instruction){ .op = OP_JUMP }) && alternatives(compiler);
-        if (ok) {
-            compiler->code[jump].x = (int32_t)(compiler->n_code - jump);
+    if (!sequence(compiler)) {
+        return false;
+    }
+    while (*compiler->at == '|') {
+        if (!add_alternative(compiler, start, &last_jump)) {
+            return false;
+        }
+        start = compiler->n_code;
+        if (!sequence(compiler)) {
+            return false;
         }
     }
+    if (last_jump != 0) {
+        set_ends(compiler, last_jump);
+    }
     compiler->depth--;
-    return ok;
+    return true;
 }
 
 struct expression *
@@ -490,15 +520,16 @@ has_matched(const struct expression *expression, const struct states *states)
     return false;
 }
 
-bool
-expression_matches(const struct expression *expression, const char *text)
+abx_status
+expression_match(
+        const struct expression *expression, const char *text, bool *ret_matches, struct fail *fail)
 {
     AUTO(freep) struct matching *matching = calloc(1, sizeof *matching);
     struct states *now, *next;
     uint32_t step = 1;
 
     if (matching == NULL) {
-        return false;
+        return fail_nomem(fail);
     }
     now = &matching->now;
     next = &matching->next;
@@ -519,5 +550,6 @@ expression_matches(const struct expression *expression, const char *text)
         now = next;
         next = other;
     }
-    return *text == '\0' && has_matched(expression, now);
+    *ret_matches = *text == '\0' && has_matched(expression, now);
+    return ABX_OK;
 }

@@ -13,7 +13,8 @@ struct expression; /* one block; free() */
 
 /* NULL: `fail` says what is wrong with it. */
 struct expression *expression_new(const char *pattern, struct fail *fail);
-/* UTF-8.  False also without memory. */
-bool expression_matches(const struct expression *expression, const char *text);
+/* Of UTF-8.  ABX_ERR_NOMEM: it cannot be said. */
+abx_status expression_match(const struct expression *expression, const char *text,
+        bool *ret_matches, struct fail *fail);
 
 #endif

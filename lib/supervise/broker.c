@@ -238,6 +238,9 @@ decide_action(abx_box *box, const struct subject *subject, const struct act *act
     };
 
     if (!action_read(box, act, &asked, &fail)) {
+        if (fail.status == ABX_ERR_NOMEM) {
+            grounds.alternative = "try it again";
+        }
         return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
     }
     return decide_ruled(box, subject, &asked.act, ruling, ret_ticket);

@@ -2,10 +2,24 @@
  * Patterns of arguments: what they match, what is none, and that no text takes long. */
 #include "policy/expression.h"
 
+#include "failing_malloc.h"
 #include "unit/main.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define TEN(c) c "0|" c "1|" c "2|" c "3|" c "4|" c "5|" c "6|" c "7|" c "8|" c "9"
+#define ALTERNATIVES TEN("a") "|" TEN("b") "|" TEN("c")
+
+static bool
+matches(const struct expression *expression, const char *text)
+{
+    struct fail fail = { 0 };
+    bool is_match = false;
+
+    ck_assert_int_eq(expression_match(expression, text, &is_match, &fail), ABX_OK);
+    return is_match;
+}
 
 static const struct match_case {
     const char *pattern, *text;
@@ -46,6 +60,14 @@ static const struct match_case {
     { "", "", true },
     { "", "a", false },
     { "((a|b)(c|d)){2}", "acbd", true },
+    { "((a|b|c|d){2}|e+|f?)g", "adg", true },
+    { "((a|b|c|d){2}|e+|f?)g", "eeg", true },
+    { "((a|b|c|d){2}|e+|f?)g", "g", true },
+    { "((a|b|c|d){2}|e+|f?)g", "aefg", false },
+    { ALTERNATIVES, "a9", true },
+    { ALTERNATIVES, "c0", true },
+    { ALTERNATIVES, "a10", false },
+    { "(" ALTERNATIVES ")+x", "a0b7c9x", true },
 };
 
 START_TEST(a_pattern_matches_whole_texts)
@@ -55,8 +77,7 @@ START_TEST(a_pattern_matches_whole_texts)
     struct expression *expression = expression_new(c->pattern, &fail);
 
     ck_assert_msg(expression != NULL, "%s: %s", c->pattern, fail.text);
-    ck_assert_msg(
-            expression_matches(expression, c->text) == c->matches, "%s: %s", c->pattern, c->text);
+    ck_assert_msg(matches(expression, c->text) == c->matches, "%s: %s", c->pattern, c->text);
     free(expression);
 }
 END_TEST
@@ -83,9 +104,24 @@ START_TEST(no_text_takes_long)
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     ck_assert_ptr_nonnull(expression);
-    ck_assert(!expression_matches(expression, text));
+    ck_assert(!matches(expression, text));
     text[sizeof text - 2] = 'b';
-    ck_assert(expression_matches(expression, text));
+    ck_assert(matches(expression, text));
+    free(expression);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_said_of_a_text)
+{
+    struct fail fail = { 0 };
+    struct expression *expression = expression_new("a", &fail);
+    bool is_match;
+    abx_status r;
+
+    malloc_fail_at(1);
+    r = expression_match(expression, "a", &is_match, &fail);
+    malloc_fail_at(0);
+    ck_assert_int_eq(r, ABX_ERR_NOMEM);
     free(expression);
 }
 END_TEST
@@ -100,6 +136,7 @@ make_suite(void)
             tc, a_pattern_matches_whole_texts, 0, sizeof match_cases / sizeof *match_cases);
     tcase_add_loop_test(tc, what_is_no_pattern_is_refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tc, no_text_takes_long);
+    tcase_add_test(tc, without_memory_nothing_is_said_of_a_text);
     suite_add_tcase(suite, tc);
     return suite;
 }
