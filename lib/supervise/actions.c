@@ -29,7 +29,7 @@ read_http(abx_box *box, const struct act *act, struct asked_action *asked, struc
 {
     struct http_action http;
     struct action_input input = { .json = act->body, .json_length = act->body_length };
-    struct action_form form = { NULL, 0 };
+    struct action_form form = { NULL };
     struct str where = { 0 };
     abx_status r;
 

@@ -140,7 +140,7 @@ START_TEST(a_request_says_the_same_by_its_url_and_its_body)
     struct http_action action;
     struct action_input input = { .json = c->body,
         .json_length = c->body == NULL ? 0 : strlen(c->body) };
-    struct action_form form = { NULL, 0 };
+    struct action_form form = { NULL };
     struct fail fail = { 0 };
     abx_status r = policy_http_action(policy, c->url, c->method, &action, &fail);
 
