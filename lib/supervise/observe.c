@@ -36,18 +36,61 @@ observe_open(abx_box *box, struct fail *fail)
 }
 
 void
+observations_done(struct vec *observations)
+{
+    for (size_t i = 0; i < observations->count; i++) {
+        struct observation *one = vec_at(observations, struct observation, i);
+
+        free(one->target);
+        str_done(&one->programs);
+    }
+    vec_done(observations);
+}
+
+static bool
+add_copy(struct vec *copies, const struct observation *one)
+{
+    struct observation *copy = vec_add(copies);
+
+    if (copy == NULL) {
+        return false;
+    }
+    copy->request = one->request;
+    copy->access = one->access;
+    copy->port = one->port;
+    copy->target = strdup(one->target);
+    if (one->programs.data != NULL) {
+        str_add(&copy->programs, one->programs.data);
+    }
+    return copy->target != NULL && !copy->programs.failed;
+}
+
+abx_status
+observed_copy(struct observed *observed, struct vec *copies, struct fail *fail)
+{
+    abx_status r = ABX_OK;
+
+    pthread_mutex_lock(&observed->lock);
+    if (observed->is_lost) {
+        r = fail_set(fail, ABX_ERR_STATE, 0, "suggest:lost",
+                "more happened in this box than is remembered");
+    }
+    for (size_t i = 0; r == ABX_OK && i < observed->list.count; i++) {
+        if (!add_copy(copies, vec_at(&observed->list, struct observation, i))) {
+            r = fail_nomem(fail);
+        }
+    }
+    pthread_mutex_unlock(&observed->lock);
+    return r;
+}
+
+void
 observed_free(struct observed *observed)
 {
     if (observed == NULL) {
         return;
     }
-    for (size_t i = 0; i < observed->list.count; i++) {
-        struct observation *one = vec_at(&observed->list, struct observation, i);
-
-        free(one->target);
-        str_done(&one->programs);
-    }
-    vec_done(&observed->list);
+    observations_done(&observed->list);
     abx_policy_unref(observed->strict);
     pthread_mutex_destroy(&observed->lock);
     free(observed);

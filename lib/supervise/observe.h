@@ -22,6 +22,10 @@ struct observed {
 /* Fills box->resolved with the wider policy, and box->observed. */
 abx_status observe_open(abx_box *box, struct fail *fail);
 void observed_free(struct observed *observed);
+/* Adds a copy of each observation; the caller ends them, also after a failure.  ABX_ERR_STATE:
+ * there were more than are kept. */
+abx_status observed_copy(struct observed *observed, struct vec *copies, struct fail *fail);
+void observations_done(struct vec *observations);
 /* The policy of the box allows this: remembers it, and tells what the strict one would not allow.
  * Nothing where the box does not observe.  False: it cannot be recorded, and so not be done. */
 bool observe(abx_box *box, const struct subject *subject, const struct act *act);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Makes a policy document of what an observing box saw.  Careful in one direction: a rule may name
  * a directory for its files, never "/", a home, what has them in it, or a place of the system to
- * write to.  Reads the observations, changes nothing. */
+ * write to.  Reads a copy of the observations, changes nothing. */
 #include "supervise/observe.h"
 
 #include "base/mem.h"
@@ -23,6 +23,7 @@ struct need {
 struct suggestion {
     abx_box *box;
     const struct policy_settings *settings;
+    struct vec seen; /* struct observation: a copy, since opens wait for the list */
     struct vec reads, writes; /* struct need */
     bool failed;
 };
@@ -175,7 +176,7 @@ add_observation(struct suggestion *s, const struct observation *one)
 static void
 find_needs(struct suggestion *s)
 {
-    const struct vec *list = &s->box->observed->list;
+    const struct vec *list = &s->seen;
 
     if (s->settings->workspace != NULL) { /* where commands start */
         add_need(s, &s->reads, strdup(s->settings->workspace), "");
@@ -272,7 +273,7 @@ is_name(const char *host)
 static void
 write_network(struct str *out, const struct suggestion *s)
 {
-    const struct vec *list = &s->box->observed->list;
+    const struct vec *list = &s->seen;
     const char *comma = "\n    ";
     bool any = false;
 
@@ -317,6 +318,7 @@ done(struct suggestion *s)
     }
     vec_done(&s->reads);
     vec_done(&s->writes);
+    observations_done(&s->seen);
 }
 
 abx_status
@@ -324,27 +326,21 @@ box_suggest(abx_box *box, char **ret_json, size_t *ret_length, struct fail *fail
 {
     struct suggestion s = { .box = box,
         .settings = policy_get_settings(box->resolved),
+        .seen = VEC(struct observation),
         .reads = VEC(struct need),
         .writes = VEC(struct need) };
-    char *json = NULL;
-    bool is_lost;
+    abx_status r;
 
     if (box->observed == NULL) {
         return fail_set(fail, ABX_ERR_STATE, 0, "suggest:observe",
                 "the context of this box does not observe");
     }
-    pthread_mutex_lock(&box->observed->lock);
-    is_lost = box->observed->is_lost;
-    if (!is_lost) {
+    r = observed_copy(box->observed, &s.seen, fail);
+    if (r == ABX_OK) {
         find_needs(&s);
-        json = s.failed ? NULL : write_document(&s, ret_length);
+        *ret_json = s.failed ? NULL : write_document(&s, ret_length);
+        r = *ret_json == NULL ? fail_nomem(fail) : ABX_OK;
     }
-    pthread_mutex_unlock(&box->observed->lock);
     done(&s);
-    if (is_lost) {
-        return fail_set(fail, ABX_ERR_STATE, 0, "suggest:lost",
-                "more happened in this box than is remembered");
-    }
-    *ret_json = json;
-    return json == NULL ? fail_nomem(fail) : ABX_OK;
+    return r;
 }

@@ -2,6 +2,7 @@
  * Observe mode and what is learned in it, on the simulated backend: what is allowed and told, what
  * stays denied, and that the suggestion is small, careful, and allows the same again. */
 #include "abxtest.h"
+#include "supervise/observe.h"
 #include "unit/main.h"
 
 #include <stdio.h>
@@ -182,6 +183,39 @@ START_TEST(the_suggestion_is_directories_and_names)
 }
 END_TEST
 
+static const struct host_view *host;
+static unsigned int n_looks, n_locked;
+
+static enum host_kind
+look_and_see(void *data, const char *path)
+{
+    n_looks++;
+    if (pthread_mutex_trylock(&test.box->observed->lock) != 0) {
+        n_locked++;
+    } else {
+        pthread_mutex_unlock(&test.box->observed->lock);
+    }
+    return host->look(data, path);
+}
+
+START_TEST(no_open_waits_for_the_suggestion)
+{
+    const struct backend *backend = test.box->context->backend;
+    struct backend seen = *backend;
+    struct host_view seen_host = *backend->host;
+
+    ck_assert_int_eq(run("read @/one/a"), 0);
+    host = backend->host;
+    seen_host.look = look_and_see;
+    seen.host = &seen_host;
+    test.box->context->backend = &seen;
+    abx_free(suggest());
+    test.box->context->backend = backend;
+    ck_assert_uint_gt(n_looks, 0);
+    ck_assert_uint_eq(n_locked, 0);
+}
+END_TEST
+
 START_TEST(one_file_stays_one_file)
 {
     char *json;
@@ -259,6 +293,7 @@ make_suite(void)
             (int)(sizeof denied / sizeof *denied));
     tcase_add_test(tests, what_is_asked_about_is_asked);
     tcase_add_test(tests, the_suggestion_is_directories_and_names);
+    tcase_add_test(tests, no_open_waits_for_the_suggestion);
     tcase_add_test(tests, one_file_stays_one_file);
     tcase_add_test(tests, what_was_denied_is_not_suggested);
     tcase_add_test(tests, the_suggestion_allows_the_same_again);
