@@ -8,32 +8,51 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-/* "application/json", "application/x+json", with no charset or that of JSON. */
+/* "TOKEN+json", which no server takes for the form that its name begins with. */
+static bool
+is_json_subtype(struct span type)
+{
+    static const char form[] = "x-www-form", suffix[] = "+json";
+    size_t length = type.length - strlen(suffix);
+
+    if (type.length <= strlen(suffix) ||
+            strncasecmp(type.at + length, suffix, strlen(suffix)) != 0 ||
+            (length >= strlen(form) && strncasecmp(type.at, form, strlen(form)) == 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!is_letter_or_digit(type.at[i]) && type.at[i] != '.' && type.at[i] != '-') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "application/json", "application/x+json", with no charset or that of JSON: one type, whole, since
+ * servers read the start of what is none. */
 static bool
 is_json(struct span type)
 {
+    static const char start[] = "application/";
     struct span name = type, rest;
     const char *semicolon = memchr(type.at, ';', type.length);
 
     if (semicolon != NULL) {
         name.length = (size_t)(semicolon - type.at);
-        rest = (struct span){ semicolon + 1, type.length - name.length - 1 };
-        while (rest.length > 0 && (*rest.at == ' ' || *rest.at == '\t')) {
-            rest.at++;
-            rest.length--;
-        }
+        rest = span_trim((struct span){ semicolon + 1, type.length - name.length - 1 });
         if (!span_is(rest, "charset=utf-8") && !span_is(rest, "charset=\"utf-8\"")) {
             return false;
         }
     }
-    while (name.length > 0 &&
-            (name.at[name.length - 1] == ' ' || name.at[name.length - 1] == '\t')) {
-        name.length--;
+    name = span_trim(name);
+    if (name.length <= strlen(start) || strncasecmp(name.at, start, strlen(start)) != 0) {
+        return false;
     }
-    return span_is(name, "application/json") ||
-           (name.length > strlen("+json") && strncasecmp(name.at, "application/", 12) == 0 &&
-                   strncasecmp(name.at + name.length - 5, "+json", 5) == 0);
+    name.at += strlen(start);
+    name.length -= strlen(start);
+    return span_is(name, "json") || is_json_subtype(name);
 }
 
 static size_t

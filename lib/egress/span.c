@@ -11,6 +11,12 @@ lower(char c)
 }
 
 bool
+is_letter_or_digit(char c)
+{
+    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool
 span_is(struct span span, const char *text)
 {
     for (size_t i = 0; i < span.length; i++) {
@@ -44,10 +50,9 @@ span_is_token(struct span span)
     static const char others[] = "!#$%&'*+-.^_`|~";
 
     for (size_t i = 0; i < span.length; i++) {
-        char c = lower(span.at[i]);
+        char c = span.at[i];
 
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
-                memchr(others, c, sizeof others - 1) == NULL) {
+        if (!is_letter_or_digit(c) && memchr(others, c, sizeof others - 1) == NULL) {
             return false;
         }
     }

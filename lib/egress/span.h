@@ -12,6 +12,7 @@ struct span {
     size_t length;
 };
 
+bool is_letter_or_digit(char c); /* of ASCII */
 bool span_is(struct span span, const char *text);
 bool span_is_same(struct span a, struct span b);
 bool span_is_one_of(struct span span, const char *const *texts); /* NULL-terminated */

@@ -60,6 +60,7 @@ END_TEST
             ",\"actions\":[{\"name\":\"update\",\"verdict\":\"allow\",\"arguments\":{\"id\":{"     \
             "\"type\":\"string\"}}}]"
 
+#define FORM "Content-Type: application/x-www-form-urlencoded"
 #define JSON "Content-Type: application/json\r\n"
 
 static void
@@ -93,6 +94,16 @@ START_TEST(a_body_in_chunks_is_one_body)
     expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: application/json; charset=utf-8"
                    "\r\nIdempotency-Key: k-1\r\nContent-Length: 9\r\n\r\n{\"a\":\"b\"}");
     ck_assert_str_eq(broker_body(), "{\"a\":\"b\"}");
+}
+END_TEST
+
+START_TEST(json_with_a_name_of_its_own_is_json)
+{
+    say("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: Application/vnd.hr-2+json "
+        ";\tcharset=utf-8\r\n"
+        "Content-Length: 2\r\n\r\n{}");
+    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: Application/vnd.hr-2+json ;"
+                   "\tcharset=utf-8\r\nIdempotency-Key: k-1\r\nContent-Length: 2\r\n\r\n{}");
 }
 END_TEST
 
@@ -134,6 +145,14 @@ static const struct unreadable_case {
     { "Content-Type: text/plain\r\nContent-Length: 2", "its body is not said to be JSON" },
     { "Content-Length: 2", "its body is not said to be JSON" },
     { "Content-Type: application/json; charset=utf-16\r\nContent-Length: 2", "its body is not" },
+    { FORM " , application/+json\r\nContent-Length: 2", "its body is not" },
+    { FORM ", application/a+json\r\nContent-Length: 2", "its body is not" },
+    { FORM "+json\r\nContent-Length: 2", "its body is not" },
+    { "Content-Type: application/+json\r\nContent-Length: 2", "its body is not" },
+    { "Content-Type: application/a/b+json\r\nContent-Length: 2", "its body is not" },
+    { "Content-Type: application/a b+json\r\nContent-Length: 2", "its body is not" },
+    { "Content-Type: application/json; charset=utf-8; a=b\r\nContent-Length: 2",
+            "its body is not" },
     { JSON "Content-Encoding: gzip\r\nContent-Length: 2", "its body is encoded" },
     { JSON "Content-Length: 65537", "its body is longer than 64 KiB" },
 };
@@ -174,6 +193,7 @@ make_suite(void)
     tcase_add_checked_fixture(tcase, set_up_action, tear_down_action);
     tcase_add_test(tcase, the_body_of_an_action_is_decided_about_and_goes_on_as_it_was);
     tcase_add_test(tcase, a_body_in_chunks_is_one_body);
+    tcase_add_test(tcase, json_with_a_name_of_its_own_is_json);
     tcase_add_test(tcase, who_waits_to_be_told_to_go_on_is_told);
     tcase_add_test(tcase, an_action_without_a_body_goes_on);
     tcase_add_test(tcase, two_actions_on_one_connection_are_two);
