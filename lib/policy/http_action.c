@@ -167,6 +167,10 @@ read_query(struct http_action *action, const char *url, struct fail *fail)
     const char *at = strchr(url, '?');
     abx_status r = ABX_OK;
 
+    if (at != NULL && strchr(at, ';') != NULL) {
+        return fail_set(fail, ABX_ERR_DENIED, 0, "action:",
+                "the query has a ';', at which some servers end a parameter; write %%3B");
+    }
     for (at = at == NULL ? "" : at + 1; *at != '\0' && r == ABX_OK;) {
         size_t length = strcspn(at, "&"), n = strcspn(at, "&=");
         size_t value = n < length ? n + 1 : length;

@@ -129,6 +129,10 @@ static const struct url_case {
             "{\"field\":\"title\",\"id\":\"42\",\"note\":\"a \xc3\xbc&\"}" },
     { "PUT", "http://hr.test/v1/people/42?field=title&note=%ff", NULL,
             "/note: the text is not UTF-8" },
+    { "PUT", "http://hr.test/v1/people/42?field=title&note=x;level=9", NULL,
+            "the query has a ';'" },
+    { "PUT", "http://hr.test/v1/people/42?field=title&note=x%3Blevel=9", NULL,
+            "{\"field\":\"title\",\"id\":\"42\",\"note\":\"x;level=9\"}" },
     { "GET", "http://hr.test/v1/people?unit=a&unit=b", NULL, "{\"unit\":[\"a\",\"b\"]}" },
     { "GET", "http://hr.test/v1/people?unit=a&unit=c", NULL, "/unit/1: 'c' is none" },
 };
