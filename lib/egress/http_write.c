@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fields are passed on in their order and spelling; Host, framing and Connection are ours. */
+ * Fields are passed on in their order and spelling; Host, framing and Connection are ours.  Own
+ * fields are before them, for those who take the first of a name. */
 #include "egress/http_write.h"
 
 #include <inttypes.h>
@@ -14,11 +15,11 @@ is_ours(struct span name)
     return span_is_one_of(name, names);
 }
 
-/* Gateways hand fields to programs as variables, in which '-' and '_' are one. */
+/* Servers hand fields to programs as variables, in which all but letters and digits is '_'. */
 static char
 as_variable(char c)
 {
-    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return !is_letter_or_digit(c) ? '_' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 static bool
@@ -41,6 +42,11 @@ is_own(struct span name, const struct http_own *own, size_t n_own)
 static void
 add_fields(struct str *out, const struct http_head *head, const struct http_own *own, size_t n_own)
 {
+    for (size_t i = 0; i < n_own; i++) {
+        if (own[i].value != NULL) {
+            str_printf(out, "%s: %s\r\n", own[i].name, own[i].value);
+        }
+    }
     for (size_t i = 0; i < head->n_fields; i++) {
         const struct http_field *field = &head->fields[i];
 
@@ -52,11 +58,6 @@ add_fields(struct str *out, const struct http_head *head, const struct http_own 
         str_add(out, ": ");
         str_add_bytes(out, field->value.at, field->value.length);
         str_add(out, "\r\n");
-    }
-    for (size_t i = 0; i < n_own; i++) {
-        if (own[i].value != NULL) {
-            str_printf(out, "%s: %s\r\n", own[i].name, own[i].value);
-        }
     }
 }
 

@@ -27,9 +27,11 @@ START_TEST(a_listed_host_is_told_on_whose_behalf_and_nothing_else_of_that_name)
 {
     open_with(IDENTITY("localhost"));
     say("GET / HTTP/1.1\r\nHost: @\r\nx-agent: root\r\nA: b\r\nX_AGENT: root\r\n"
+        "X.Agent: root\r\nx~agent: root\r\n"
         "X-Agents: c\r\nConnection: x-agent\r\n\r\n");
-    expect_request("GET / HTTP/1.1\r\nHost: @\r\nA: b\r\nX-Agents: c\r\n"
-                   "X-Agent: principal=\"kim\", agent-session=\"s-1\"\r\n\r\n");
+    expect_request(
+            "GET / HTTP/1.1\r\nHost: @\r\nX-Agent: principal=\"kim\", agent-session=\"s-1\"\r\n"
+            "A: b\r\nX-Agents: c\r\n\r\n");
     tear_down();
 }
 END_TEST
@@ -79,10 +81,10 @@ tear_down_action(void)
 
 START_TEST(the_body_of_an_action_is_decided_about_and_goes_on_as_it_was)
 {
-    say("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: mine\r\n" JSON
+    say("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: mine\r\nIdempotency.Key: mine\r\n" JSON
         "Content-Length: 11\r\n\r\n{\"a\" : \"b\"}");
-    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\n" JSON
-                   "Idempotency-Key: k-1\r\nContent-Length: 11\r\n\r\n{\"a\" : \"b\"}");
+    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: k-1\r\n" JSON
+                   "Content-Length: 11\r\n\r\n{\"a\" : \"b\"}");
     ck_assert_str_eq(broker_body(), "{\"a\" : \"b\"}");
 }
 END_TEST
@@ -91,8 +93,9 @@ START_TEST(a_body_in_chunks_is_one_body)
 {
     say("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: application/json; charset=utf-8\r\n"
         "Transfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n6\r\n\":\"b\"}\r\n0\r\n\r\n");
-    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: application/json; charset=utf-8"
-                   "\r\nIdempotency-Key: k-1\r\nContent-Length: 9\r\n\r\n{\"a\":\"b\"}");
+    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: k-1\r\n"
+                   "Content-Type: application/json; charset=utf-8\r\nContent-Length: "
+                   "9\r\n\r\n{\"a\":\"b\"}");
     ck_assert_str_eq(broker_body(), "{\"a\":\"b\"}");
 }
 END_TEST
@@ -102,8 +105,9 @@ START_TEST(json_with_a_name_of_its_own_is_json)
     say("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: Application/vnd.hr-2+json "
         ";\tcharset=utf-8\r\n"
         "Content-Length: 2\r\n\r\n{}");
-    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nContent-Type: Application/vnd.hr-2+json ;"
-                   "\tcharset=utf-8\r\nIdempotency-Key: k-1\r\nContent-Length: 2\r\n\r\n{}");
+    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: k-1\r\n"
+                   "Content-Type: Application/vnd.hr-2+json ;\tcharset=utf-8\r\nContent-Length: "
+                   "2\r\n\r\n{}");
 }
 END_TEST
 
@@ -113,8 +117,8 @@ START_TEST(who_waits_to_be_told_to_go_on_is_told)
         "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     expect_answer("HTTP/1.1 100 Continue\r\n\r\n");
     say("{}");
-    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\n" JSON
-                   "Idempotency-Key: k-1\r\nContent-Length: 2\r\n\r\n{}");
+    expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: k-1\r\n" JSON
+                   "Content-Length: 2\r\n\r\n{}");
 }
 END_TEST
 
@@ -131,8 +135,8 @@ START_TEST(two_actions_on_one_connection_are_two)
 {
     for (int i = 0; i < 2; i++) {
         say("PUT /v1/7 HTTP/1.1\r\nHost: @\r\n" JSON "Content-Length: 2\r\n\r\n{}");
-        expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\n" JSON
-                       "Idempotency-Key: k-1\r\nContent-Length: 2\r\n\r\n{}");
+        expect_request("PUT /v1/7 HTTP/1.1\r\nHost: @\r\nIdempotency-Key: k-1\r\n" JSON
+                       "Content-Length: 2\r\n\r\n{}");
         send_text(origin, OK);
         expect_answer(OK);
     }
