@@ -89,13 +89,13 @@ ABX_API void abx_free(void *buffer); /* buffers returned through a `ret_` parame
 enum abx_log_values { ABX_LOG_ERROR = 1, ABX_LOG_WARNING = 2, ABX_LOG_INFO = 3, ABX_LOG_DEBUG = 4 };
 enum abx_backend_values {
     ABX_BACKEND_NATIVE = 0,   /* the strongest tier that this host can enforce */
-    ABX_BACKEND_SIMULATED = 1 /* nothing is enforced and no program runs; for tests of a harness */
+    ABX_BACKEND_SIMULATED = 1 /* WARNING: nothing is enforced and no program runs; for tests of a harness */
 };
 enum abx_context_flag_values {
     /* Boxes allow what no rule of their policy speaks of, where that is safe, and a NOTICE tells of each
      * such thing that it would be denied: reads of all but secrets, writes in the workspace, connections
-     * to public names.  What a rule denies or asks about stays so.  For abx_box_suggest; not a boundary
-     * to live with, and the receipt says so. */
+     * to public names.  What a rule denies or asks about stays so.  For abx_box_suggest.  WARNING:
+     * not a boundary to live with; the receipt says so. */
     ABX_CONTEXT_OBSERVE = 1
 };
 typedef struct abx_context_options {
@@ -105,7 +105,7 @@ typedef struct abx_context_options {
     uint32_t events;    /* how many events wait at most before denials are dropped; 0 is 4,096 */
     const char *audit_path; /* append-only JSON lines, hash-chained (docs/audit.md); NULL: none is kept */
     const char *init_path;  /* the program in the box, where memfd may not be executed; NULL is carried */
-    uint64_t audit_bytes;   /* the audit log goes on in a new file after that many; 0 is 64 MiB */
+    uint64_t audit_bytes;   /* the audit log goes on in a new file after that many, at least 4,096; 0 is 64 MiB */
     uint32_t audit_sync;    /* ABX_AUDIT_SYNC_* */
     uint32_t flags;         /* ABX_CONTEXT_* */
 } abx_context_options;
@@ -280,7 +280,8 @@ ABX_API abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_len
  * tried this.  Policy, grants, questions, events and the explanation are those of a real box, and
  * nothing is touched.  An ABX_REQUEST_PATH (one access), _EXEC, _CONNECT, _HTTP or _SOCKET.  ABX_OK: decided.
  * ABX_NONE: held, the verdict is ASK, and `ret_ticket` (may be NULL) is for abx_context_answer and
- * abx_box_outcome.  `rule` and `layer` are what the policy says, whatever a grant adds.
+ * abx_box_outcome.  `rule` and `layer` are what the policy says, whatever a grant adds.  ABX_ERR_INVALID: the
+ * request is none.  ABX_ERR_UNSUPPORTED: it is of another kind.
  *
  * abx_box_spawn in such a box starts a command that is its own list of attempts, one in its arguments or,
  * after "-c", one after the other with ';' between: read PATH, write PATH, exec PATH, connect HOST:PORT,
@@ -296,7 +297,8 @@ ABX_API abx_status abx_box_outcome(
  * now, as the smallest policy document that allows it again.  Files become their directories, never
  * "/", a home or a directory of the system to write to; connections become names and ports.  The
  * reason of each rule says which programs needed it.  Left out is what was denied (those events are
- * the list of it), and addresses without a name. */
+ * the list of it), and addresses without a name.  ABX_ERR_STATE also where more was done than is
+ * remembered: a part of it would be another policy. */
 ABX_API abx_status abx_box_suggest(
         abx_box *box, char **ret_json, size_t *ret_length, abx_error **reterr);
 /* May this action (ABX_REQUEST_ACTION: `target` is its name, `verb` its arguments, a JSON object or NULL)
@@ -307,7 +309,9 @@ ABX_API abx_status abx_box_suggest(
  * *ret_json (may be NULL; the caller frees) is an object: "verdict"; "arguments" in their one form, which
  * are what was shown, granted and may be done; "rule", "reason" (it begins with the JSON pointer of the
  * argument that does not fit) and "alternative" where it is denied; "ticket"; and "idempotency_key",
- * by which a server knows what was allowed once when it comes twice. */
+ * by which a server knows what was allowed once when it comes twice.  ABX_ERR_INVALID: it is no request for
+ * an action.  ABX_ERR_ABI: a struct is too short, or sets fields this build lacks.  ABX_ERR_STATE: the box was
+ * killed or has ended. */
 ABX_API abx_status abx_box_request(abx_box *box, const abx_request *request, abx_decision *decision,
         uint64_t *ret_ticket, char **ret_json, abx_error **reterr);
 ABX_API abx_status abx_box_kill(abx_box *box); /* every process in it, at once */
@@ -525,7 +529,8 @@ ABX_API abx_status abx_audit_verify(const char *const *paths, size_t count,
         abx_report **ret_report, abx_error **reterr);
 /* The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one
  * page that loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL).
- * The outcome is that of abx_audit_verify; where a log is not whole the last lines say so. */
+ * The outcome is that of abx_audit_verify; where a log is not whole the last lines say so.
+ * ABX_ERR_INVALID: there is no such format or layer. */
 ABX_API abx_status abx_audit_render(const char *const *paths, size_t count, const char *format,
         const char *layer, char **ret_text, size_t *ret_length, abx_error **reterr);
 

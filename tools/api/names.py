@@ -4,7 +4,7 @@ import os.path
 
 # Groups that would have the name of a class with which the language's own layer is written.
 TAKEN = {"enum": "EnumKind", "event": "EventType", "exit": "ExitReason", "field": "Field", "request": "RequestKind"}
-FLAGS = {"access"}
+FLAGS = {"access", "context_flag"}
 
 
 def camel(words):

@@ -12,7 +12,7 @@ def released_by(kind, handles):
     return "abx_free" if kind == "char *" else None
 
 
-def parameter(one, handles, structs, callbacks):
+def parameter(one, follows, handles, structs, callbacks):
     name, kind = one["name"], one["type"]
     target = kind.replace("const ", "").replace(" const", "").rstrip("* ").strip()
     if name == "reterr":
@@ -26,7 +26,7 @@ def parameter(one, handles, structs, callbacks):
     if target in handles and kind.endswith("*"):
         return {"direction": "in", "ownership": "borrowed", "handle": target}
     if kind == "const char *const *":
-        return {"direction": "in", "ownership": "borrowed", "array": "strings, NULL at the end"}
+        return {"direction": "in", "ownership": "borrowed", "array": "strings, as many as `count` says" if follows is not None and follows["name"] == "count" else "strings, NULL at the end"}
     if kind in ("const char *", "const void *"):
         return {"direction": "in", "ownership": "borrowed"}
     if kind == "void *":
@@ -70,7 +70,7 @@ def complete(functions, handles, structs, callbacks):
         function["returns"] = result(function, handles)
         given = function["parameters"]
         for one, follows in zip(given, given[1:] + [None]):
-            one.update(parameter(one, handles, structs, callbacks))
+            one.update(parameter(one, follows, handles, structs, callbacks))
             length = length_of(one, follows)
             if length:
                 one["length"] = length

@@ -46,7 +46,7 @@ export type Log = (typeof Log)[keyof typeof Log];
 export declare const Backend: {
   /** the strongest tier that this host can enforce */
   readonly NATIVE: 0;
-  /** nothing is enforced and no program runs; for tests of a harness */
+  /** WARNING: nothing is enforced and no program runs; for tests of a harness */
   readonly SIMULATED: 1;
 };
 export type Backend = (typeof Backend)[keyof typeof Backend];

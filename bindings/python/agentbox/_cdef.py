@@ -244,10 +244,11 @@ DOCS = {
         'this. Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. '
         'An ABX_REQUEST_PATH (one access), _EXEC, _CONNECT, _HTTP or _SOCKET. ABX_OK: decided. ABX_NONE: held, the '
         'verdict is ASK, and `ret_ticket` (may be NULL) is for abx_context_answer and abx_box_outcome. `rule` and '
-        '`layer` are what the policy says, whatever a grant adds.  abx_box_spawn in such a box starts a command that is '
-        'its own list of attempts, one in its arguments or, after "-c", one after the other with \';\' between: read '
-        'PATH, write PATH, exec PATH, connect HOST:PORT, request METHOD URL, print TEXT, exit CODE, pause (until a '
-        'signal). What is denied makes it 1, as in a shell. Another word is ABX_ERR_EXEC.',
+        '`layer` are what the policy says, whatever a grant adds. ABX_ERR_INVALID: the request is none. '
+        'ABX_ERR_UNSUPPORTED: it is of another kind.  abx_box_spawn in such a box starts a command that is its own list '
+        'of attempts, one in its arguments or, after "-c", one after the other with \';\' between: read PATH, write PATH, '
+        'exec PATH, connect HOST:PORT, request METHOD URL, print TEXT, exit CODE, pause (until a signal). What is '
+        'denied makes it 1, as in a shell. Another word is ABX_ERR_EXEC.',
     'abx_box_outcome':
         'What a held attempt came to, ABX_VERDICT_ALLOW or _DENY; ABX_NONE if it is still held after timeout_ms; 0 '
         'polls, -1 waits for ever. ABX_ERR_STATE: there was none, or the box was killed.',
@@ -256,7 +257,7 @@ DOCS = {
         'smallest policy document that allows it again. Files become their directories, never "/", a home or a '
         'directory of the system to write to; connections become names and ports. The reason of each rule says which '
         'programs needed it. Left out is what was denied (those events are the list of it), and addresses without a '
-        'name.',
+        'name. ABX_ERR_STATE also where more was done than is remembered: a part of it would be another policy.',
     'abx_box_request':
         'May this action (ABX_REQUEST_ACTION: `target` is its name, `verb` its arguments, a JSON object or NULL) be '
         'done? ABX_OK: `decision` says allow or deny, and a denial has its event. ABX_NONE: an approver is asked under '
@@ -266,7 +267,8 @@ DOCS = {
         'an object: "verdict"; "arguments" in their one form, which are what was shown, granted and may be done; '
         '"rule", "reason" (it begins with the JSON pointer of the argument that does not fit) and "alternative" where '
         'it is denied; "ticket"; and "idempotency_key", by which a server knows what was allowed once when it comes '
-        'twice.',
+        'twice. ABX_ERR_INVALID: it is no request for an action. ABX_ERR_ABI: a struct is too short, or sets fields '
+        'this build lacks. ABX_ERR_STATE: the box was killed or has ended.',
     'abx_box_kill':
         'every process in it, at once',
     'abx_box_unref':
@@ -334,7 +336,8 @@ DOCS = {
     'abx_audit_render':
         'The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one page that '
         'loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that '
-        'of abx_audit_verify; where a log is not whole the last lines say so.',
+        'of abx_audit_verify; where a log is not whole the last lines say so. ABX_ERR_INVALID: there is no such format '
+        'or layer.',
     'abx_preflight':
         'What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a '
         'throw-away boundary and must be stopped; an API that merely returned success is not believed.',

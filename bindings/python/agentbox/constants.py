@@ -44,10 +44,10 @@ class Backend(IntEnum):
     """ABX_BACKEND_*"""
 
     NATIVE = 0  # the strongest tier that this host can enforce
-    SIMULATED = 1  # nothing is enforced and no program runs; for tests of a harness
+    SIMULATED = 1  # WARNING: nothing is enforced and no program runs; for tests of a harness
 
 
-class ContextFlag(IntEnum):
+class ContextFlag(IntFlag):
     """ABX_CONTEXT_FLAG_*"""
 
     CONTEXT_OBSERVE = 1

@@ -102,7 +102,7 @@ pub const ABX_LOG_DEBUG: u32 = 4;
 
 /// the strongest tier that this host can enforce
 pub const ABX_BACKEND_NATIVE: u32 = 0;
-/// nothing is enforced and no program runs; for tests of a harness
+/// WARNING: nothing is enforced and no program runs; for tests of a harness
 pub const ABX_BACKEND_SIMULATED: u32 = 1;
 
 pub const ABX_CONTEXT_OBSERVE: u32 = 1;
@@ -290,7 +290,7 @@ pub struct abx_context_options {
     pub audit_path: *const c_char,
     /// the program in the box, where memfd may not be executed; NULL is carried
     pub init_path: *const c_char,
-    /// the audit log goes on in a new file after that many; 0 is 64 MiB
+    /// the audit log goes on in a new file after that many, at least 4,096; 0 is 64 MiB
     pub audit_bytes: u64,
     /// ABX_AUDIT_SYNC_*
     pub audit_sync: u32,
@@ -483,10 +483,11 @@ extern "C" {
     /// Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. An
     /// ABX_REQUEST_PATH (one access), _EXEC, _CONNECT, _HTTP or _SOCKET. ABX_OK: decided. ABX_NONE: held, the verdict is
     /// ASK, and `ret_ticket` (may be NULL) is for abx_context_answer and abx_box_outcome. `rule` and `layer` are what the
-    /// policy says, whatever a grant adds.  abx_box_spawn in such a box starts a command that is its own list of attempts,
-    /// one in its arguments or, after "-c", one after the other with ';' between: read PATH, write PATH, exec PATH, connect
-    /// HOST:PORT, request METHOD URL, print TEXT, exit CODE, pause (until a signal). What is denied makes it 1, as in a
-    /// shell. Another word is ABX_ERR_EXEC.
+    /// policy says, whatever a grant adds. ABX_ERR_INVALID: the request is none. ABX_ERR_UNSUPPORTED: it is of another
+    /// kind.  abx_box_spawn in such a box starts a command that is its own list of attempts, one in its arguments or, after
+    /// "-c", one after the other with ';' between: read PATH, write PATH, exec PATH, connect HOST:PORT, request METHOD URL,
+    /// print TEXT, exit CODE, pause (until a signal). What is denied makes it 1, as in a shell. Another word is
+    /// ABX_ERR_EXEC.
     pub fn abx_box_attempt(r#box: *mut abx_box, process: *mut abx_process, request: *const abx_request, decision: *mut abx_decision, ret_ticket: *mut u64, reterr: *mut *mut abx_error) -> abx_status;
     /// What a held attempt came to, ABX_VERDICT_ALLOW or _DENY; ABX_NONE if it is still held after timeout_ms; 0 polls, -1
     /// waits for ever. ABX_ERR_STATE: there was none, or the box was killed.
@@ -494,7 +495,8 @@ extern "C" {
     /// In a context with ABX_CONTEXT_OBSERVE, else ABX_ERR_STATE: what the commands of this box did until now, as the
     /// smallest policy document that allows it again. Files become their directories, never "/", a home or a directory of
     /// the system to write to; connections become names and ports. The reason of each rule says which programs needed it.
-    /// Left out is what was denied (those events are the list of it), and addresses without a name.
+    /// Left out is what was denied (those events are the list of it), and addresses without a name. ABX_ERR_STATE also
+    /// where more was done than is remembered: a part of it would be another policy.
     pub fn abx_box_suggest(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize, reterr: *mut *mut abx_error) -> abx_status;
     /// May this action (ABX_REQUEST_ACTION: `target` is its name, `verb` its arguments, a JSON object or NULL) be done?
     /// ABX_OK: `decision` says allow or deny, and a denial has its event. ABX_NONE: an approver is asked under *ret_ticket;
@@ -503,7 +505,9 @@ extern "C" {
     /// it: each request is a call of its own. *ret_json (may be NULL; the caller frees) is an object: "verdict";
     /// "arguments" in their one form, which are what was shown, granted and may be done; "rule", "reason" (it begins with
     /// the JSON pointer of the argument that does not fit) and "alternative" where it is denied; "ticket"; and
-    /// "idempotency_key", by which a server knows what was allowed once when it comes twice.
+    /// "idempotency_key", by which a server knows what was allowed once when it comes twice. ABX_ERR_INVALID: it is no
+    /// request for an action. ABX_ERR_ABI: a struct is too short, or sets fields this build lacks. ABX_ERR_STATE: the box
+    /// was killed or has ended.
     pub fn abx_box_request(r#box: *mut abx_box, request: *const abx_request, decision: *mut abx_decision, ret_ticket: *mut u64, ret_json: *mut *mut c_char, reterr: *mut *mut abx_error) -> abx_status;
     /// every process in it, at once
     pub fn abx_box_kill(r#box: *mut abx_box) -> abx_status;
@@ -578,7 +582,7 @@ extern "C" {
     pub fn abx_audit_verify(paths: *const *const c_char, count: usize, ret_report: *mut *mut abx_report, reterr: *mut *mut abx_error) -> abx_status;
     /// The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one page that loads
     /// and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that of
-    /// abx_audit_verify; where a log is not whole the last lines say so.
+    /// abx_audit_verify; where a log is not whole the last lines say so. ABX_ERR_INVALID: there is no such format or layer.
     pub fn abx_audit_render(paths: *const *const c_char, count: usize, format: *const c_char, layer: *const c_char, ret_text: *mut *mut c_char, ret_length: *mut usize, reterr: *mut *mut abx_error) -> abx_status;
     /// What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a throw-away
     /// boundary and must be stopped; an API that merely returned success is not believed.

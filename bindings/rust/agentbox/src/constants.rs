@@ -105,7 +105,7 @@ pub struct Backend(pub u32);
 impl Backend {
     /// the strongest tier that this host can enforce
     pub const NATIVE: Backend = Backend(0);
-    /// nothing is enforced and no program runs; for tests of a harness
+    /// WARNING: nothing is enforced and no program runs; for tests of a harness
     pub const SIMULATED: Backend = Backend(1);
 }
 
@@ -133,6 +133,14 @@ impl std::fmt::Debug for ContextFlag {
             ContextFlag::CONTEXT_OBSERVE => f.write_str("CONTEXT_OBSERVE"),
             ContextFlag(value) => write!(f, "{value}"),
         }
+    }
+}
+
+impl std::ops::BitOr for ContextFlag {
+    type Output = ContextFlag;
+
+    fn bitor(self, other: ContextFlag) -> ContextFlag {
+        ContextFlag(self.0 | other.0)
     }
 }
 
