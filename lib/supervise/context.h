@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 
 /* Lock order: context, box, process, outlet, audit log, queue; below a box's `observed` none.  No
- * lock is held across a call of the backend or anything else that can block; but for `starting`, and
- * for the write of an audit record, for which everything waits that is told of the box. */
+ * lock is held across a call of the backend or anything else that can block; but for `starting`,
+ * and for the write of an audit record, for which everything waits that is told of the box. */
 struct abx_context {
     atomic_uint references;
     const struct backend *backend;
