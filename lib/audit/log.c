@@ -112,9 +112,11 @@ begin_next(struct audit_log *log, const char *fresh_name, const char *full_name,
 {
     AUTO(str_done) struct str before = { 0 };
     struct audit_log old = *log;
-    int fd = open_file(log, fresh_name, O_TRUNC);
     abx_status r;
+    int fd;
 
+    unlinkat(log->dir, fresh_name, 0); /* of a writer that died, or laid there by somebody else */
+    fd = open_file(log, fresh_name, O_EXCL);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
         r = write_failed(errno, "the audit log cannot go on in a new file", fail);
         close_fd(fd);
@@ -139,17 +141,10 @@ begin_next(struct audit_log *log, const char *fresh_name, const char *full_name,
     return ABX_OK;
 }
 
-/* Gives the full file its other name.  It has that already where a writer died before the next file
- * took the first one. */
-static bool
-link_full(const struct audit_log *log, const char *full_name)
+static void
+name_full(const struct audit_log *log, struct str *out)
 {
-    struct stat mine, there;
-
-    return linkat(log->dir, log->name, log->dir, full_name, 0) == 0 ||
-           (errno == EEXIST && fstat(log->fd, &mine) == 0 &&
-                   fstatat(log->dir, full_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   mine.st_dev == there.st_dev && mine.st_ino == there.st_ino);
+    str_printf(out, "%s.%012" PRIu64 "-%.8s", log->name, log->chain.n, log->chain.hash);
 }
 
 /* The full file gets a second name before it loses the first.  Where that cannot be, the log grows
@@ -161,9 +156,9 @@ rotate(struct audit_log *log)
     AUTO(str_done) struct str fresh = { 0 };
     struct fail fail;
 
-    str_printf(&full, "%s.%012" PRIu64 "-%.8s", log->name, log->chain.n, log->chain.hash);
+    name_full(log, &full);
     str_printf(&fresh, "%s.new", log->name);
-    if (full.failed || fresh.failed || !link_full(log, full.data)) {
+    if (full.failed || fresh.failed || linkat(log->dir, log->name, log->dir, full.data, 0) != 0) {
         return;
     }
     if (begin_next(log, fresh.data, full.data, &fail) < 0) {
@@ -209,12 +204,42 @@ reopen(struct audit_log *log, struct fail *fail)
     return ABX_OK;
 }
 
-/* Locks the file of the name; ret_size: its bytes. */
+static bool
+is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* Nobody but the user of the log may have opened the file. */
 static abx_status
-take_turn(struct audit_log *log, uint64_t *ret_size, struct fail *fail)
+check_file(const struct audit_log *log, const struct stat *file, struct fail *fail)
+{
+    if (!S_ISREG(file->st_mode)) {
+        return fail_set(
+                fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", log->name);
+    }
+    if (file->st_uid != geteuid()) {
+        fail_set(fail, ABX_ERR_IO, 0, "audit:open", "the audit log '%.200s' is another user's file",
+                log->name);
+        fail_remedy(fail, "give the log a name that is not taken, in a directory of its own");
+        return fail->status;
+    }
+    if ((file->st_mode & 077) != 0) {
+        fail_set(fail, ABX_ERR_IO, 0, "audit:open",
+                "the audit log '%.200s' has mode %04o, with which others may have opened it",
+                log->name, (unsigned)(file->st_mode & 07777));
+        fail_remedy(fail, "give the log a name that is not taken; if it is yours, chmod 600");
+        return fail->status;
+    }
+    return ABX_OK;
+}
+
+/* Locks the file of the name; ret_file: what it is. */
+static abx_status
+take_turn(struct audit_log *log, struct stat *ret_file, struct fail *fail)
 {
     for (int i = 0; i < TURNS_MAX; i++) {
-        struct stat mine, named;
+        struct stat named;
         abx_status r = lock_file(log, fail);
         bool is_there;
 
@@ -222,11 +247,13 @@ take_turn(struct audit_log *log, uint64_t *ret_size, struct fail *fail)
             return r;
         }
         is_there = fstatat(log->dir, log->name, &named, AT_SYMLINK_NOFOLLOW) == 0;
-        if ((!is_there && errno != ENOENT) || fstat(log->fd, &mine) != 0) {
+        if ((!is_there && errno != ENOENT) || fstat(log->fd, ret_file) != 0) {
             r = write_failed(errno, "the audit log cannot be looked at", fail);
-        } else if (is_there && named.st_dev == mine.st_dev && named.st_ino == mine.st_ino) {
-            *ret_size = (uint64_t)mine.st_size;
-            return ABX_OK;
+        } else if (is_there && is_same(&named, ret_file)) {
+            r = check_file(log, ret_file, fail);
+            if (r == ABX_OK) {
+                return ABX_OK;
+            }
         } else {
             r = reopen(log, fail);
         }
@@ -238,10 +265,37 @@ take_turn(struct audit_log *log, uint64_t *ret_size, struct fail *fail)
     return write_failed(0, "the name of the audit log leads to ever new files", fail);
 }
 
+/* A second name reaches round every rule about the first.  One of them is the log's own: that of a
+ * full file whose writer died before the next file took the first name.  It is taken off again. */
+static abx_status
+check_names(const struct audit_log *log, const struct stat *file, struct fail *fail)
+{
+    AUTO(str_done) struct str full = { 0 };
+    struct stat there;
+
+    if (file->st_nlink <= 1) {
+        return ABX_OK;
+    }
+    name_full(log, &full);
+    if (full.failed) {
+        return fail_nomem(fail);
+    }
+    if (file->st_nlink == 2 && fstatat(log->dir, full.data, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            is_same(&there, file) && unlinkat(log->dir, full.data, 0) == 0) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_IO, 0, "audit:open",
+            "the audit log '%.200s' has another name (a hard link), by which it can be changed",
+            log->name);
+    fail_remedy(fail, "give the log a name that is not taken, where no command may write");
+    return fail->status;
+}
+
 /* What others appended since this one looked, and what was not recorded. */
 static abx_status
-catch_up(struct audit_log *log, uint64_t size, struct fail *fail)
+catch_up(struct audit_log *log, const struct stat *file, struct fail *fail)
 {
+    const uint64_t size = (uint64_t)file->st_size;
     uint64_t whole = size;
     abx_status r = ABX_OK;
 
@@ -250,6 +304,9 @@ catch_up(struct audit_log *log, uint64_t size, struct fail *fail)
     }
     if (size > log->size) {
         r = audit_tail(log->fd, size, &log->chain, &whole, fail);
+    }
+    if (r == ABX_OK) {
+        r = check_names(log, file, fail);
     }
     if (r < 0) {
         return r;
@@ -271,13 +328,13 @@ catch_up(struct audit_log *log, uint64_t size, struct fail *fail)
 abx_status
 audit_append(struct audit_log *log, const char *body, struct fail *fail)
 {
-    uint64_t size;
+    struct stat file;
     abx_status r;
 
     pthread_mutex_lock(&log->lock);
-    r = take_turn(log, &size, fail);
+    r = take_turn(log, &file, fail);
     if (r == ABX_OK) {
-        r = catch_up(log, size, fail);
+        r = catch_up(log, &file, fail);
         if (r == ABX_OK && log->most != 0 && log->size >= log->most) {
             rotate(log);
         }
@@ -312,7 +369,6 @@ open_at(struct audit_log *log, const char *path, struct fail *fail)
     AUTO(freep)
     char *directory =
             slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    struct stat status;
 
     log->name = strdup(slash == NULL ? path : slash + 1);
     if (directory == NULL || log->name == NULL) {
@@ -320,13 +376,7 @@ open_at(struct audit_log *log, const char *path, struct fail *fail)
     }
     log->dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     log->fd = log->dir < 0 ? -1 : open_file(log, log->name, 0);
-    if (log->fd < 0 || fstat(log->fd, &status) != 0) {
-        return fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path);
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return fail_set(fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", path);
-    }
-    return ABX_OK;
+    return log->fd < 0 ? fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path) : ABX_OK;
 }
 
 abx_status
@@ -334,7 +384,7 @@ audit_open(const char *path, const struct audit_options *options, struct audit_l
         struct fail *fail)
 {
     AUTO(audit_closep) struct audit_log *log = calloc(1, sizeof *log);
-    uint64_t size;
+    struct stat file;
     abx_status r;
 
     if (log == NULL) {
@@ -347,10 +397,10 @@ audit_open(const char *path, const struct audit_options *options, struct audit_l
     chain_begin(&log->chain);
     r = open_at(log, path, fail);
     if (r == ABX_OK) {
-        r = take_turn(log, &size, fail);
+        r = take_turn(log, &file, fail);
     }
     if (r == ABX_OK) {
-        r = catch_up(log, size, fail);
+        r = catch_up(log, &file, fail);
         unlock_file(log);
     }
     if (r < 0) {

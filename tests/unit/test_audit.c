@@ -488,6 +488,74 @@ START_TEST(a_file_that_is_no_log_is_left_as_it_is)
 }
 END_TEST
 
+static void
+expect_refusal(struct audit_log *log, const char *why)
+{
+    const struct audit_options options = { 0 };
+    struct audit_log *other = NULL;
+    struct fail fail = { 0 };
+
+    ck_assert_int_eq(audit_open(path, &options, &other, &fail), ABX_ERR_IO);
+    ck_assert_msg(strstr(fail.text, why) != NULL, "%s", fail.text);
+    ck_assert_str_ne(fail.remedy, "");
+    ck_assert_int_eq(audit_append(log, "{\"a\":2}", &fail), ABX_ERR_IO);
+    ck_assert_msg(strstr(fail.text, why) != NULL, "%s", fail.text);
+}
+
+START_TEST(a_log_with_another_name_or_open_to_others_takes_no_record)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    char second[80];
+
+    append(log, "{\"a\":1}");
+    snprintf(second, sizeof second, "%s.second", path);
+    ck_assert_int_eq(link(path, second), 0);
+    expect_refusal(log, "hard link");
+    ck_assert_int_eq(count(), 1);
+    ck_assert_int_eq(unlink(second), 0);
+    ck_assert_int_eq(chmod(path, 0620), 0);
+    expect_refusal(log, "mode 0620");
+    ck_assert_int_eq(count(), 1);
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    append(log, "{\"a\":3}");
+    ck_assert_int_eq(count(), 3); /* and how many were lost */
+}
+END_TEST
+
+/* With the one of a writer that died when it had just given the full file its second name. */
+START_TEST(a_name_that_the_log_gave_itself_is_taken_off)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    char second[128];
+
+    append(log, "{\"a\":1}");
+    snprintf(second, sizeof second, "%s.%012d-%.8s", path, 1, log->chain.hash);
+    ck_assert_int_eq(link(path, second), 0);
+    append(log, "{\"a\":2}");
+    ck_assert_int_eq(access(second, F_OK), -1);
+    ck_assert_int_eq(count(), 2);
+}
+END_TEST
+
+START_TEST(a_file_that_was_laid_where_the_log_goes_on_is_not_used)
+{
+    AUTO(audit_closep) struct audit_log *log = open_with(300, false);
+    char laid[80], second[80];
+    struct stat file;
+
+    snprintf(laid, sizeof laid, "%s.new", path);
+    snprintf(second, sizeof second, "%s.second", path);
+    close(open(laid, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    ck_assert_int_eq(link(laid, second), 0);
+    for (int i = 0; i < 4; i++) {
+        append(log, "{\"type\":\"denial\"}");
+    }
+    ck_assert_uint_gt(read_log().first, 1);
+    ck_assert_int_eq(stat(second, &file), 0);
+    ck_assert_int_eq(file.st_size, 0);
+}
+END_TEST
+
 START_TEST(a_break_has_its_file_line_and_byte)
 {
     AUTO(audit_closep) struct audit_log *log = open_log();
@@ -534,6 +602,9 @@ make_suite(void)
     tcase_add_test(tcase, writers_that_are_killed_while_a_file_is_new_lose_nothing);
     tcase_add_test(tcase, a_log_that_was_moved_away_goes_on_with_its_chain);
     tcase_add_test(tcase, a_file_that_is_no_log_is_left_as_it_is);
+    tcase_add_test(tcase, a_log_with_another_name_or_open_to_others_takes_no_record);
+    tcase_add_test(tcase, a_name_that_the_log_gave_itself_is_taken_off);
+    tcase_add_test(tcase, a_file_that_was_laid_where_the_log_goes_on_is_not_used);
     tcase_add_test(tcase, a_break_has_its_file_line_and_byte);
     suite_add_tcase(suite, tcase);
     return suite;
