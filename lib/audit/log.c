@@ -17,8 +17,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define LOCK_WAIT_NS                                                                               \
+    2000000000 /* for a turn; whoever holds the lock of a log longer does not write */
+#define LOCK_PAUSE_NS 1000000
 #define TURNS_MAX 1000 /* so many new files while one writer waits for its turn are no log */
 
 static abx_status
@@ -171,14 +175,37 @@ rotate(struct audit_log *log)
 
 /* ---- taking turns ---- */
 
-static abx_status
-lock_file(const struct audit_log *log, struct fail *fail)
+static int64_t
+clock_ns(void)
 {
-    while (flock(log->fd, LOCK_EX) != 0) {
-        if (errno != EINTR) {
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Waits a bounded time, since who holds the lock may be no writer: every box of the host waits with
+ * this.  While it stays held the next ones ask once. */
+static abx_status
+lock_file(struct audit_log *log, struct fail *fail)
+{
+    const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+    const int64_t until = log->is_held ? 0 : clock_ns() + LOCK_WAIT_NS;
+
+    while (flock(log->fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
             return write_failed(errno, "the audit log cannot be locked", fail);
         }
+        if (errno == EWOULDBLOCK && clock_ns() >= until) {
+            log->is_held = true;
+            fail_set(fail, ABX_ERR_IO, ETIMEDOUT, "audit:write",
+                    "somebody holds the lock of the audit log");
+            fail_remedy(fail, "end the program that has the file open and locked (lsof, lslocks)");
+            return fail->status;
+        }
+        nanosleep(&pause, NULL);
     }
+    log->is_held = false;
     return ABX_OK;
 }
 

@@ -16,6 +16,7 @@ struct audit_log {
     char *name; /* in there */
     int fd;
     bool syncs; /* each record is on the disk before the call returns */
+    bool is_held; /* the last wait for the file's lock was in vain */
     uint64_t size; /* of what the chain covers of the file */
     uint64_t most; /* bytes after which the log goes on in a new file; 0: never */
     uint64_t lost; /* records that could not be written since the last one that could */
@@ -33,7 +34,8 @@ abx_status audit_open(const char *path, const struct audit_options *options,
         struct audit_log **ret_log, struct fail *fail);
 void audit_close(struct audit_log *log);
 /* Appends a record of one JSON object.  When it fails the log is as it was before; what it should
- * have told of must then not happen.  Waits for other processes' writes. */
+ * have told of must then not happen.  Waits for other processes' writes,
+ * but not for ever. */
 abx_status audit_append(struct audit_log *log, const char *body, struct fail *fail);
 
 /* tail.c: where the chain of the locked file of `size` bytes stands at its last record, and where

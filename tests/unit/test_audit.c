@@ -7,11 +7,13 @@
 #include "unit/main.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -522,6 +524,29 @@ START_TEST(a_log_with_another_name_or_open_to_others_takes_no_record)
 }
 END_TEST
 
+START_TEST(who_holds_the_lock_stops_records_and_no_host)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    AUTO(closep) int held = open(path, O_RDONLY | O_CLOEXEC);
+    char text[4096];
+
+    append(log, "{\"a\":1}");
+    ck_assert_int_eq(flock(held, LOCK_EX), 0);
+    for (int i = 0; i < 20; i++) { /* only the first waits */
+        struct fail fail = { 0 };
+
+        ck_assert_int_eq(audit_append(log, "{\"a\":2}", &fail), ABX_ERR_IO);
+        ck_assert_int_eq(fail.os_code, ETIMEDOUT);
+        ck_assert_str_eq(fail.step, "audit:write");
+    }
+    ck_assert_int_eq(flock(held, LOCK_UN), 0);
+    append(log, "{\"a\":3}");
+    ck_assert_int_eq(count(), 3);
+    file_text(text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"records\":20}"));
+}
+END_TEST
+
 /* With the one of a writer that died when it had just given the full file its second name. */
 START_TEST(a_name_that_the_log_gave_itself_is_taken_off)
 {
@@ -603,6 +628,7 @@ make_suite(void)
     tcase_add_test(tcase, a_log_that_was_moved_away_goes_on_with_its_chain);
     tcase_add_test(tcase, a_file_that_is_no_log_is_left_as_it_is);
     tcase_add_test(tcase, a_log_with_another_name_or_open_to_others_takes_no_record);
+    tcase_add_test(tcase, who_holds_the_lock_stops_records_and_no_host);
     tcase_add_test(tcase, a_name_that_the_log_gave_itself_is_taken_off);
     tcase_add_test(tcase, a_file_that_was_laid_where_the_log_goes_on_is_not_used);
     tcase_add_test(tcase, a_break_has_its_file_line_and_byte);
