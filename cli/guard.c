@@ -158,7 +158,7 @@ guard_audit(abx_policy_builder *builder, const char *file)
 {
     char *place = place_of(file);
     bool good = place != NULL &&
-                deny(builder, place, ABX_ACCESS_READ,
+                deny_names(builder, place, true, ABX_ACCESS_READ,
                         "no command may see the audit log, which has what others did") &&
                 deny_names(builder, place, true, ABX_ACCESS_WRITE,
                         "the audit log cannot be changed by what it records");

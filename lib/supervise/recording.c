@@ -31,14 +31,24 @@ may(abx_box *box, uint32_t access, const char *path)
     return policy_decide(box->resolved, &request, &ruling) != ABX_VERDICT_DENY;
 }
 
-/* Who may read the file can lock it, and so keep everybody from writing; a name beside it that
- * could be taken beforehand would be what the log goes on in. */
+static abx_status
+check_reach(abx_box *box, const char *log, const char *path, struct fail *fail)
+{
+    return may(box, ABX_ACCESS_READ, path)    ? refuse_reach(log, "read", fail)
+           : may(box, ABX_ACCESS_WRITE, path) ? refuse_reach(log, "write", fail)
+                                              : ABX_OK;
+}
+
+/* Who may read the file can lock it, and so keep everybody from writing; full files have what
+ * others did as well, and a name beside it that could be taken beforehand would be what the log
+ * goes on in. */
 abx_status
 recording_is_safe(abx_box *box, struct fail *fail)
 {
-    static const char *const beside[] = { ".new", ".000000000001-00000000" };
+    static const char *const names[] = { "", ".new", ".000000000001-00000000" };
     const struct host_view *host = box->context->backend->host;
     AUTO(freep) char *path = NULL;
+    abx_status r = ABX_OK;
 
     if (box->context->audit == NULL) {
         return ABX_OK;
@@ -47,21 +57,13 @@ recording_is_safe(abx_box *box, struct fail *fail)
     if (path == NULL) {
         return fail_nomem(fail);
     }
-    if (may(box, ABX_ACCESS_READ, path)) {
-        return refuse_reach(path, "read", fail);
-    }
-    for (size_t i = 0; i < N_ELEMENTS(beside); i++) {
+    for (size_t i = 0; r == ABX_OK && i < N_ELEMENTS(names); i++) {
         AUTO(str_done) struct str name = { 0 };
 
-        str_printf(&name, "%s%s", path, beside[i]);
-        if (name.failed) {
-            return fail_nomem(fail);
-        }
-        if (may(box, ABX_ACCESS_WRITE, path) || may(box, ABX_ACCESS_WRITE, name.data)) {
-            return refuse_reach(path, "write", fail);
-        }
+        str_printf(&name, "%s%s", path, names[i]);
+        r = name.failed ? fail_nomem(fail) : check_reach(box, path, name.data, fail);
     }
-    return ABX_OK;
+    return r;
 }
 
 /* ---- boxes ---- */

@@ -133,15 +133,17 @@ def audit():
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         workspace = os.path.join(folder, "w")
         os.mkdir(workspace)
-        done = call("run", "--audit", "log", "--", "sh", "-c", f"echo >'{hostile}'; cat log; echo >log; echo >log.new")
+        with open(os.path.join(workspace, "log.000000000001-00000000"), "w") as file:
+            file.write("opened")
+        done = call("run", "--audit", "log", "--", "sh", "-c", f"echo >'{hostile}'; cat log log.0*; echo >log; echo >log.new")
         yield "the box has it not", "Permission denied" in done.stderr and "opened" not in done.stdout
         done = call("audit", "verify", "log")
         yield "a log that is whole", done.returncode == 0 and done.stdout.startswith("log: ") and done.stdout.endswith(": whole\n")
         lines = [json.loads(line) for line in call("audit", "show", "--json", "log").stdout.splitlines()]
         types = [line["type"] for line in lines]
-        yield "its records", types[:3] == ["opened", "spawn", "started"] and types[-2:] == ["exited", "closed"] and types.count("denial") == 4
+        yield "its records", types[:3] == ["opened", "spawn", "started"] and types[-2:] == ["exited", "closed"] and types.count("denial") == 5
         done = call("audit", "show", "--layer", "filesystem", "log")
-        yield "one layer", done.stdout.count("\n") == 4 and hostile in done.stdout
+        yield "one layer", done.stdout.count("\n") == 5 and hostile in done.stdout
         done = call("audit", "show", "--layer", "filesytem", "log")
         yield "a layer that there is not", done.returncode == 125 and done.stdout == "" and "filesystem, network, process" in done.stderr
         page = Page(call("audit", "report", "--html", "log").stdout)

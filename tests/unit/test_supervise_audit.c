@@ -453,9 +453,10 @@ START_TEST(a_policy_that_lets_commands_at_the_log_opens_no_box)
         const char *rules, *why;
     } cases[] = {
         { "\"read\":{\"allow\":[\"/\"]}", "read the audit log" },
+        { "\"read\":{\"allow\":[\"/\"],\"deny\":[\"/audit/log\"]}", "read the audit log" },
         { "\"read\":{\"allow\":[\"/\"],\"deny\":[\"/audit/log\"]},\"write\":{\"allow\":[\"/"
           "audit\"]}",
-                "write the audit log" },
+                "read the audit log" },
         { "\"read\":{\"ask\":[\"/audit\"]}", "read the audit log" },
     };
 
