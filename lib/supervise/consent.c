@@ -32,6 +32,13 @@ does_not_count(struct fail *fail, const char *why, const char *remedy)
     return ABX_ERR_DENIED;
 }
 
+/* Blanks that nobody sees make no other person. */
+static bool
+has_hidden_blanks(const char *name)
+{
+    return name[0] == ' ' || name[strlen(name) - 1] == ' ' || strstr(name, "  ") != NULL;
+}
+
 static abx_status
 check(const struct approval *approval, const abx_answer *answer, struct fail *fail)
 {
@@ -45,6 +52,10 @@ check(const struct approval *approval, const abx_answer *answer, struct fail *fa
     if (!is_given(answer->approver) || strchr(answer->approver, ',') != NULL) {
         return does_not_count(fail, "two approvers must agree, each by a name without a comma",
                 "give the approver's name");
+    }
+    if (has_hidden_blanks(answer->approver)) {
+        return does_not_count(fail, "the approver's name has a blank at an end, or two in a row",
+                "give the name without them");
     }
     if (approval->n_yes > 0 && strcasecmp(approval->yes.approver, answer->approver) == 0) {
         return does_not_count(fail, "this approver said yes before, and two different ones must",

@@ -118,6 +118,9 @@ START_TEST(two_different_approvers_must_agree)
     abx_event_unref(event);
     ck_assert_int_eq(yes(ticket, "alice", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
     ck_assert_int_eq(yes(ticket, "Alice", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, "alice ", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, " bob", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
+    ck_assert_int_eq(yes(ticket, "bob  b", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
     ck_assert_int_eq(yes(ticket, NULL, NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
     ck_assert_int_eq(yes(ticket, "bob, carol", NULL, ABX_SCOPE_ONCE), ABX_ERR_DENIED);
     ck_assert_int_eq(fake_answer_to(ticket), -1);
