@@ -107,7 +107,16 @@ sorted_names(const struct json *object, size_t *ret_n)
     return names.list;
 }
 
-/* False: it has a number that is no integer. */
+/* Whether a server that holds numbers as doubles reads it as the same. */
+static bool
+is_exact(int64_t number)
+{
+    static const int64_t most = (INT64_C(1) << 53) - 1;
+
+    return number >= -most && number <= most;
+}
+
+/* False: it has a number that is no integer, or not read as one by all. */
 static bool
 add_any(struct str *out, const struct json *value)
 {
@@ -124,7 +133,7 @@ add_any(struct str *out, const struct json *value)
         return true;
     case JSON_KIND_INTEGER:
         str_printf(out, "%" PRId64, json_number(value));
-        return true;
+        return is_exact(json_number(value));
     case JSON_KIND_REAL:
         return false;
     case JSON_KIND_TEXT:
@@ -257,6 +266,10 @@ fit_integer(struct str *out, const struct argument *argument, struct value value
     if (value.json == NULL && !read_integer(value.text, &number)) {
         return misfit(fail, argument->name, element, "'%.80s' is no integer in its plain form",
                 value.text);
+    }
+    if (!is_exact(number)) {
+        return misfit(fail, argument->name, element,
+                "%" PRId64 " is beyond 2^53 - 1, where servers read different numbers", number);
     }
     if (argument->has_minimum && number < argument->minimum) {
         return misfit(fail, argument->name, element, "%" PRId64 " is below %" PRId64, number,
@@ -591,7 +604,8 @@ form_any(const struct json *json, struct action_form *form, struct fail *fail)
     struct str out = { 0 };
 
     if (json != NULL && !add_any(&out, json)) {
-        fail_set(fail, ABX_ERR_DENIED, 0, "action:", "a number among the arguments is no integer");
+        fail_set(fail, ABX_ERR_DENIED, 0,
+                "action:", "a number among the arguments is no integer, or beyond 2^53 - 1");
         str_done(&out);
         return false;
     }

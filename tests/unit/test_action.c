@@ -73,6 +73,14 @@ static const struct form_case {
     { "any", "{\"z\":{\"b\":[1,null,true],\"a\":\"x\"},\"y\":-5}",
             "{\"y\":-5,\"z\":{\"a\":\"x\",\"b\":[1,null,true]}}" },
     { "any", "{\"z\":1.5}", "a number among the arguments is no integer" },
+    { "any", "{\"z\":[9007199254740992]}",
+            "a number among the arguments is no integer, or beyond 2^53 - 1" },
+    { "any", "{\"z\":[9007199254740991,-9007199254740991]}",
+            "{\"z\":[9007199254740991,-9007199254740991]}" },
+    { "update", "{\"id\":\"1\",\"field\":\"title\",\"tags\":[1,9007199254740993]}",
+            "/tags/1: 9007199254740993 is beyond 2^53 - 1" },
+    { "update", "{\"id\":\"1\",\"field\":\"title\",\"tags\":[-9007199254740992]}",
+            "/tags/0: -9007199254740992 is beyond 2^53 - 1" },
     { "any", "{}", "{}" },
 };
 
