@@ -3,11 +3,14 @@
  * the real target beside what was asked for.  No value can make a line of its own. */
 #include "event/event.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "event/names.h"
 #include "event/plain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define NAME_WIDTH 10
@@ -47,24 +50,139 @@ header(uint32_t type)
     }
 }
 
+/* ---- what an action is asked to do ---- */
+struct arguments {
+    struct str *out;
+    const char *pointer; /* what the members are of */
+};
+
+static bool add_argument(struct str *out, const char *pointer, const struct json *value);
+
+static bool
+add_member(void *data, const char *key, const struct json *value)
+{
+    const struct arguments *arguments = data;
+    struct str pointer = { 0 };
+    bool ok;
+
+    str_add(&pointer, arguments->pointer);
+    json_pointer_add(&pointer, key);
+    ok = !pointer.failed && add_argument(arguments->out, pointer.data, value);
+    arguments->out->failed |= pointer.failed;
+    str_done(&pointer);
+    return ok;
+}
+
+static void
+add_elements(struct arguments *arguments, const struct json *array)
+{
+    char key[24];
+
+    for (size_t i = 0; i < json_count(array); i++) {
+        snprintf(key, sizeof key, "%zu", i);
+        if (!add_member(arguments, key, json_element(array, i))) {
+            return;
+        }
+    }
+}
+
+static void
+add_quoted(struct str *out, const char *text)
+{
+    struct str quoted = { 0 };
+
+    str_add_json(&quoted, text);
+    if (!quoted.failed) {
+        str_add_plain(out, quoted.data);
+    }
+    out->failed |= quoted.failed;
+    str_done(&quoted);
+}
+
+static void
+add_value(struct str *out, const struct json *value)
+{
+    const enum json_kind kind = json_kind_of(value);
+
+    switch (kind) {
+    case JSON_KIND_BOOL:
+        str_add(out, json_truth(value) ? "true" : "false");
+        break;
+    case JSON_KIND_INTEGER:
+        str_printf(out, "%lld", (long long)json_number(value));
+        break;
+    case JSON_KIND_TEXT:
+        add_quoted(out, json_text(value));
+        break;
+    case JSON_KIND_ARRAY:
+        str_add(out, "[]");
+        break;
+    case JSON_KIND_OBJECT:
+        str_add(out, "{}");
+        break;
+    case JSON_KIND_NULL:
+    case JSON_KIND_REAL: /* no action has one */
+        str_add(out, json_kind_name(kind));
+        break;
+    }
+}
+
+/* A line for each value that has none inside: what is long hides no other.  False: no memory. */
+static bool
+add_argument(struct str *out, const char *pointer, const struct json *value)
+{
+    struct arguments arguments = { out, pointer };
+
+    if (json_count(value) == 0) {
+        line_start(out, "argument");
+        add_quoted(out, pointer);
+        str_add(out, ": ");
+        add_value(out, value);
+        str_add(out, "\n");
+    } else if (json_kind_of(value) == JSON_KIND_ARRAY) {
+        add_elements(&arguments, value);
+    } else {
+        json_each_member(value, add_member, &arguments);
+    }
+    return !out->failed;
+}
+
+/* The arguments of an action, or NULL; the caller frees. */
+static struct json *
+read_arguments(abx_event *event)
+{
+    const char *verb = event_text(event, ABX_FIELD_VERB);
+    struct json_problem problem;
+
+    return verb == NULL || event_number(event, ABX_FIELD_REQUEST) != ABX_REQUEST_ACTION
+                   ? NULL
+                   : json_read(verb, strlen(verb), JSON_NESTING_MAX, &problem);
+}
+
 /* "write path: open", "http: PUT". */
 static void
 add_act(struct str *out, abx_event *event)
 {
+    struct json *arguments = read_arguments(event);
     const char *request = name_of_request((uint32_t)event_number(event, ABX_FIELD_REQUEST));
     const char *access = name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS));
     const char *verb = event_text(event, ABX_FIELD_VERB);
 
     if (request == NULL) {
+        json_free(arguments);
         return;
     }
     line_start(out, "wants to");
     str_printf(out, "%s%s%s", access == NULL ? "" : access, access == NULL ? "" : " ", request);
-    if (verb != NULL) {
+    if (verb != NULL && arguments == NULL) {
         str_add(out, ": ");
         str_add_plain(out, verb);
     }
     str_add(out, "\n");
+    if (arguments != NULL && json_count(arguments) > 0) {
+        add_argument(out, "", arguments);
+    }
+    json_free(arguments);
 }
 
 static void

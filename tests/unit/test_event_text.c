@@ -97,6 +97,45 @@ START_TEST(a_question_has_the_real_target_beside_what_was_spelled)
 }
 END_TEST
 
+START_TEST(no_argument_of_an_action_is_hidden_by_another)
+{
+    struct event_draft draft = { .type = ABX_EVENT_APPROVAL };
+    struct str verb = { 0 };
+    abx_event *event;
+    char *text;
+
+    str_add(&verb, "{\"a\":\"");
+    for (int i = 0; i < 500; i++) {
+        str_add(&verb, "x");
+    }
+    str_add(&verb, "\",\"amount\":9999,\"b\":\"\\u202e\\\"\\n\",\"c: 1\":{\"/\":[true,null,[]]},"
+                   "\"d\":\"");
+    for (int i = 0; i < 500; i++) {
+        str_add(&verb, "y");
+    }
+    str_add(&verb, "\"}");
+    draft_number(&draft, ABX_FIELD_REQUEST, ABX_REQUEST_ACTION);
+    draft_text(&draft, ABX_FIELD_VERB, verb.data);
+    draft_text(&draft, ABX_FIELD_TARGET, "pay");
+    event = event_make(&draft);
+    ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
+    ck_assert_msg(
+            strstr(text, "  wants to   action\n  argument   \"/a\": \"xxx") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "x [118 CHARACTERS LEFT OUT] x") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "\"\n  argument   \"/amount\": 9999\n"
+                               "  argument   \"/b\": \"\\u{202E}\\\"\\u000a\"\n"
+                               "  argument   \"/c: 1/~1/0\": true\n"
+                               "  argument   \"/c: 1/~1/1\": null\n"
+                               "  argument   \"/c: 1/~1/2\": []\n"
+                               "  argument   \"/d\": \"yyy") != NULL,
+            "%s", text);
+    ck_assert_msg(strstr(text, "y\"\n  what       pay\n") != NULL, "%s", text);
+    abx_free(text);
+    event_unref(event);
+    str_done(&verb);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -106,6 +145,7 @@ make_suite(void)
     tcase_add_loop_test(tcase, what_could_deceive_is_written_as_its_number, 0,
             (int)(sizeof values / sizeof values[0]));
     tcase_add_test(tcase, the_middle_of_what_is_long_is_left_out_and_counted);
+    tcase_add_test(tcase, no_argument_of_an_action_is_hidden_by_another);
     tcase_add_test(tcase, a_question_has_the_real_target_beside_what_was_spelled);
     suite_add_tcase(suite, tcase);
     return suite;
