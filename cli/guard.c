@@ -3,6 +3,7 @@
  * wherever they lie: rules are added to the policy that the options name. */
 #include "cli.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ deny(abx_policy_builder *builder, const char *path, uint32_t access, const char 
     return deny_names(builder, path, false, access, why);
 }
 
-/* Where the name itself stands, whatever it leads to: with its directory resolved. */
+/* Where the name itself stands, whatever it leads to: with its directory resolved.  NULL with
+ * errno. */
 static char *
 place_of(const char *file)
 {
@@ -152,19 +154,34 @@ guard_secret(abx_policy_builder *builder, const char *source)
             "the file has the secret of a credential, which no command may see");
 }
 
+static bool
+no_memory(void)
+{
+    fputs("agentbox: out of memory\n", stderr);
+    return false;
+}
+
 /* The log may not be there yet, and goes on in files with longer names. */
 static bool
 guard_audit(abx_policy_builder *builder, const char *file)
 {
     char *place = place_of(file);
-    bool good = place != NULL &&
-                deny_names(builder, place, true, ABX_ACCESS_READ,
-                        "no command may see the audit log, which has what others did") &&
-                deny_names(builder, place, true, ABX_ACCESS_WRITE,
-                        "the audit log cannot be changed by what it records");
+    int error = errno;
+    bool good;
 
+    if (place == NULL && error != ENOMEM) {
+        fputs("agentbox: the audit log '", stderr);
+        print_escaped(stderr, file);
+        fprintf(stderr, "' cannot be kept there: %s\n", strerror(error));
+        return false;
+    }
+    good = place != NULL &&
+           deny_names(builder, place, true, ABX_ACCESS_READ,
+                   "no command may see the audit log, which has what others did") &&
+           deny_names(builder, place, true, ABX_ACCESS_WRITE,
+                   "the audit log cannot be changed by what it records");
     free(place);
-    return good;
+    return good || no_memory();
 }
 
 bool
@@ -178,7 +195,6 @@ guard(abx_policy_builder *builder, const struct options *options, const char *do
                 (options->events == NULL ||
                         guard_file(builder, options->events, ABX_ACCESS_WRITE,
                                 "the events of this run cannot be changed by it")) &&
-                (options->audit == NULL || guard_audit(builder, options->audit)) &&
                 (options->approver == NULL ||
                         guard_file(builder, options->approver, ABX_ACCESS_WRITE,
                                 "the program that answers for this run cannot be changed by it"));
@@ -187,7 +203,7 @@ guard(abx_policy_builder *builder, const struct options *options, const char *do
         good = guard_secret(builder, strchr(options->credentials[i], '=') + 1);
     }
     if (!good) {
-        fputs("agentbox: out of memory\n", stderr);
+        return no_memory();
     }
-    return good;
+    return options->audit == NULL || guard_audit(builder, options->audit);
 }

@@ -22,6 +22,7 @@ CASES = [
     ("an input that is not there", ["run", "--policy", "input.json", "--", "true"], 125, r"^$", r"create it, or remove it from /filesystem/inputs"),
     ("authorities that are not there", ["run", "--policy", "no-ca.json", "--", "true"], 125, r"^$", r"(?s)'/nonexistent'.*/network/extra_ca wants a file"),
     ("authorities that are none", ["run", "--policy", "bad-ca.json", "--", "true"], 125, r"^$", r"/network/extra_ca wants a file"),
+    ("an audit log without its directory", ["run", "--audit", "/nonexistent/x", "--", "true"], 125, r"^$", r"audit log '/nonexistent/x'.*: No such file or directory\n$"),
     ("an unknown command", ["rnu"], 125, r"^$", r"unknown command 'rnu'"),
     ("an unknown option", ["run", "--tyt", "x", "--", "true"], 125, r"^$", r"unknown option '--tyt'"),
     ("an unknown short option", ["run", "-t", "3", "--", "true"], 125, r"^$", r"unknown option '-t'"),
