@@ -66,7 +66,8 @@ add_path(struct attempt *attempt, const abx_request *request, uint32_t kind, uin
 static bool
 add_connection(struct attempt *attempt, const char *host, uint32_t port)
 {
-    const char *kept = keep(attempt, strdup(host));
+    const char *address = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
+    const char *kept = keep(attempt, strdup(address));
 
     attempt->acts[attempt->count++] = (struct act){
         .request = ABX_REQUEST_CONNECT,
@@ -88,9 +89,6 @@ spell(const char *host, size_t length, char ret_spelled[POLICY_HOST_SIZE])
     if (!policy_host_spelling(given, ret_spelled)) {
         memcpy(ret_spelled, given, sizeof given);
     }
-    if (strcmp(ret_spelled, "localhost") == 0) {
-        memcpy(ret_spelled, "127.0.0.1", sizeof "127.0.0.1");
-    }
 }
 
 /* "host" or "host:port" or "[address]:port" at the start of a URL's rest. */
@@ -105,7 +103,7 @@ split_authority(const char *authority, size_t length, uint32_t usual, size_t *re
     return colon == NULL ? usual : (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
-/* The connection, then the request in its one spelling, without the query, which no rule sees. */
+/* The connection, then the request in its one spelling. */
 static bool
 add_exchange(struct attempt *attempt, const abx_request *request)
 {
@@ -130,7 +128,7 @@ add_exchange(struct attempt *attempt, const abx_request *request)
         str_printf(&url, ":%u", port);
     }
     str_add(&url, *path == '/' ? "" : "/");
-    str_add_bytes(&url, path, strcspn(path, "?#"));
+    str_add_bytes(&url, path, strcspn(path, "#"));
     act = &attempt->acts[attempt->count++];
     *act = (struct act){ .request = ABX_REQUEST_HTTP, .port = port, .content = -1 };
     act->target = keep(attempt, str_steal(&url, NULL));

@@ -32,10 +32,13 @@ static const char rules[] =
         "\"exec\":{\"deny\":[{\"path\":\"${workspace}/noexec\",\"instead\":\"use the tool\"}]}},"
         "\"network\":{\"mode\":\"filtered\",\"host_loopback\":[%u],"
         "\"allow\":[\"allowed.test\",\"*.wild.test:8443\",{\"host\":\"127.0.0.1:%u\",\"http\":["
-        "{\"methods\":[\"GET\"],\"path\":\"/open/**\"},{\"methods\":[\"POST\"],\"path\":\"/open/"
+        "{\"methods\":[\"GET\"],\"path\":\"/open/**\"},{\"methods\":[\"GET\"],\"path\":"
+        "\"/act/{id}\",\"action\":\"see\"},{\"methods\":[\"POST\"],\"path\":\"/open/"
         "in\"}]}],"
         "\"ask\":[\"ask.test\"],"
         "\"deny\":[{\"host\":\"no.wild.test\",\"id\":\"no\",\"reason\":\"closed\"}]},"
+        "\"actions\":[{\"name\":\"see\",\"verdict\":\"allow\",\"arguments\":{\"id\":{\"type\":"
+        "\"string\"},\"level\":{\"type\":\"integer\",\"maximum\":9,\"optional\":true}}}],"
         "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}},"
         "\"approvals\":{\"timeout_ms\":60000,\"per_minute\":10000}}";
 
@@ -109,7 +112,8 @@ add_connections(void)
         "no.wild.test", "ask.test", "192.0.2.7", "10.1.2.3", "169.254.169.254" };
     static const uint32_t ports[] = { 80, 443, 8443 };
     static const char *const methods[] = { "GET", "POST", "DELETE" };
-    static const char *const paths[] = { "/open/a", "/open/in", "/closed", "/" };
+    static const char *const paths[] = { "/open/a", "/open/in", "/closed", "/", "/closed?a=b",
+        "/act/1", "/act/1?level=3", "/act/1?level=10", "/act/1?level=3;id=2", "/act/1?x=y" };
     char url[200];
 
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
@@ -120,6 +124,8 @@ add_connections(void)
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         for (size_t j = 0; j < sizeof paths / sizeof *paths; j++) {
             snprintf(url, sizeof url, "http://127.0.0.1:%u%s", port, paths[j]);
+            add("request", ABX_REQUEST_HTTP, 0, url, 0, methods[i]);
+            snprintf(url, sizeof url, "http://localhost:%u%s", port, paths[j]);
             add("request", ABX_REQUEST_HTTP, 0, url, 0, methods[i]);
         }
     }

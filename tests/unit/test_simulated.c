@@ -128,7 +128,7 @@ START_TEST(a_request_is_decided_after_its_connection)
     ck_assert_uint_eq(
             verdict_on(ABX_REQUEST_HTTP, 0, "https://API.test:443/v2?secret"), ABX_VERDICT_DENY);
     abxtest_take_events(&test);
-    ck_assert_ptr_nonnull(abxtest_find(&test, ABX_EVENT_DENIAL, "https://api.test/v2"));
+    ck_assert_ptr_nonnull(abxtest_find(&test, ABX_EVENT_DENIAL, "https://api.test/v2?secret"));
 }
 END_TEST
 
