@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const columns[] = { "file", "records", "first", "last", "hash", "state", "line",
@@ -38,10 +39,14 @@ read_file(const char *path, bool is_last, struct chain *chain, const struct audi
         struct audit_file *file, struct fail *fail)
 {
     AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
     abx_status r;
 
-    if (fd < 0) {
+    if (fd < 0 || fstat(fd, &status) != 0) {
         return fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return fail_set(fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", path);
     }
     r = audit_read(fd, chain, visitor, file, fail);
     if (r == ABX_OK && file->state == ABX_AUDIT_TORN && !is_last) {

@@ -17,6 +17,7 @@ struct reading {
     const struct audit_visitor *visitor;
     struct audit_file *file;
     struct str line; /* what was read of one that has not ended */
+    bool begins_late; /* nothing says where the records before its first one are */
 };
 
 static void
@@ -33,17 +34,28 @@ breaks(struct audit_file *file, uint32_t state, const char *why)
     file->line++;
 }
 
+/* A file that goes on from a full one says so first. */
+static bool
+is_continuation(const struct record *record)
+{
+    static const char begin[] = "{\"type\":\"rotated\",";
+
+    return record->body_length >= sizeof begin - 1 &&
+           memcmp(record->body, begin, sizeof begin - 1) == 0;
+}
+
 /* ABX_ERR_IO: the chain is broken here. */
 static abx_status
 take_line(struct reading *reading, const char *line, size_t length)
 {
     struct audit_file *file = reading->file;
+    const bool is_first = reading->chain->n == 0;
     struct record record;
     const char *why = NULL;
     abx_status r;
 
-    if (reading->chain->n == 0 && !chain_before(reading->chain, line, length)) {
-        chain_begin(reading->chain);
+    if (is_first && (!chain_before(reading->chain, line, length) || reading->chain->n == 0)) {
+        chain_begin(reading->chain); /* what the first record of all follows is no choice */
     }
     r = record_read(reading->chain, line, length, &record, &why);
     if (r == ABX_ERR_IO) {
@@ -52,6 +64,7 @@ take_line(struct reading *reading, const char *line, size_t length)
     if (r < 0) {
         return r;
     }
+    reading->begins_late |= is_first && record.n > 1 && !is_continuation(&record);
     file->first = file->records == 0 ? record.n : file->first;
     file->last = record.n;
     memcpy(file->hash, reading->chain->hash, sizeof file->hash);
@@ -102,6 +115,12 @@ finish(struct reading *reading, abx_status r, struct fail *fail)
     str_done(&reading->line);
     if (is_torn) {
         breaks(reading->file, ABX_AUDIT_TORN, "the last record was written in part");
+    }
+    if (reading->begins_late && r == ABX_OK) {
+        reading->file->line = reading->file->byte = 0;
+        breaks(reading->file, ABX_AUDIT_BROKEN,
+                "the first record is not number 1: older ones are in another file, or were taken "
+                "out");
     }
     return r == ABX_ERR_NOMEM ? fail_nomem(fail) : ABX_OK;
 }

@@ -150,6 +150,8 @@ def audit():
         page = Page(call("audit", "report", "--html", "log").stdout)
         yield "the page's text", hostile in page.text
         yield "nothing but its own elements", not page.elements & {"script", "img", "src", "href", "onerror", "link", "iframe"}
+        done = call("audit", "verify", "/dev/null")
+        yield "no regular file", done.returncode == 125 and "no regular file" in done.stderr
         with open(os.path.join(workspace, "log"), "r+b") as file:
             text = file.read()
             file.seek(text.index(b"denial"))

@@ -188,6 +188,39 @@ START_TEST(a_record_that_is_taken_out_is_missed)
 }
 END_TEST
 
+START_TEST(a_log_whose_oldest_records_were_taken_out_is_not_whole)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    struct audit_file file;
+    char text[4096];
+    char *second;
+
+    for (int i = 0; i < 3; i++) {
+        append(log, "{}");
+    }
+    file_text(text, sizeof text);
+    second = strchr(text, '\n') + 1;
+    set_text(second, strlen(second));
+    file = read_log();
+    ck_assert_uint_eq(file.state, ABX_AUDIT_BROKEN);
+    ck_assert_uint_eq(file.line, 1);
+    ck_assert_uint_eq(file.byte, 0);
+    ck_assert_uint_eq(file.first, 2);
+    ck_assert_uint_eq(file.last, 3);
+    ck_assert_ptr_nonnull(strstr(file.problem, "taken out"));
+}
+END_TEST
+
+START_TEST(the_first_record_follows_nothing)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+
+    memset(log->chain.hash, '1', sizeof log->chain.hash - 1);
+    append(log, "{}");
+    ck_assert_int_eq(count(), -1);
+}
+END_TEST
+
 START_TEST(a_redacted_record_says_nothing_and_the_chain_is_whole)
 {
     AUTO(audit_closep) struct audit_log *log = open_log();
@@ -394,6 +427,7 @@ START_TEST(what_is_written_through_to_the_disk_is_the_same_log)
     verify_all(&files);
     ck_assert_uint_eq(verify_all(&files), 4 + files - 1);
     ck_assert_uint_gt(files, 1);
+    ck_assert_uint_eq(read_log().state, ABX_AUDIT_WHOLE); /* also alone */
 }
 END_TEST
 
@@ -615,6 +649,8 @@ make_suite(void)
     tcase_add_test(tcase, what_is_appended_verifies_also_after_it_was_opened_again);
     tcase_add_test(tcase, a_change_of_any_byte_is_found);
     tcase_add_test(tcase, a_record_that_is_taken_out_is_missed);
+    tcase_add_test(tcase, a_log_whose_oldest_records_were_taken_out_is_not_whole);
+    tcase_add_test(tcase, the_first_record_follows_nothing);
     tcase_add_test(tcase, a_redacted_record_says_nothing_and_the_chain_is_whole);
     tcase_add_test(tcase, a_record_written_in_part_is_cut_off_and_no_earlier_one_is_lost);
     tcase_add_test(tcase, a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was);

@@ -331,8 +331,9 @@ DOCS = {
         'Reads the files of one audit log, oldest first, to their end or to the first place that does not hold; the '
         'outcome is an ABX_AUDIT_*. A row for each file up to there: "file", "records", "first" and "last" (numbers), '
         '"hash" (of the last one), "state" ("whole", "torn", "broken"), "line" and "byte" of the break (else ""), '
-        '"problem". That the newest records were cut off shows only who kept an earlier "last" and "hash"; that the '
-        'oldest are missing, "first". ABX_ERR_IO: a file cannot be read.',
+        '"problem". That the newest records were cut off shows only who kept an earlier "last" and "hash". Where the '
+        'first file begins later than with record 1 it is broken, unless its first record says after which full file it '
+        'goes on. ABX_ERR_IO: a file cannot be read, or is no regular file.',
     'abx_audit_render':
         'The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one page that '
         'loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that '
