@@ -59,6 +59,8 @@ const char *event_text(abx_event *event, uint32_t key); /* NULL if it has none *
 void event_write_text(struct str *out, abx_event *event);
 /* Appends one JSON object; `repeats` 0: the event's own count. */
 void event_json(struct str *out, abx_event *event, uint64_t repeats);
+/* The same, of each text at most so many bytes and a mark; what is JSON itself is then a text. */
+void event_json_cut(struct str *out, abx_event *event, size_t most);
 /* Appends `,"time":"..."`: RFC 3339 in UTC, to the nanosecond. */
 void event_json_time(struct str *out, int64_t time_ns);
 

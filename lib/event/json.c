@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 static const struct json_field {
@@ -69,8 +71,27 @@ event_json_time(struct str *out, int64_t time_ns)
     str_printf(out, ",\"time\":\"%s.%09" PRId64 "Z\"", buffer, time_ns % 1000000000);
 }
 
+/* The beginning of a text, never a part of a character, and how long all of it is. */
 static void
-add_field(struct str *out, abx_event *event, const struct json_field *json, uint64_t repeats)
+add_beginning(struct str *out, const char *text, size_t most)
+{
+    AUTO(str_done) struct str cut = { 0 };
+
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) {
+        most--;
+    }
+    str_add_bytes(&cut, text, most);
+    str_printf(&cut, "... (cut, of %zu bytes)", strlen(text));
+    if (cut.failed) {
+        out->failed = true;
+        return;
+    }
+    str_add_json(out, cut.data);
+}
+
+static void
+add_field(struct str *out, abx_event *event, const struct json_field *json, uint64_t repeats,
+        size_t most)
 {
     const struct event_field *field = event_find(event, json->key);
     int64_t number;
@@ -79,6 +100,10 @@ add_field(struct str *out, abx_event *event, const struct json_field *json, uint
         return; /* only what is queued has a number */
     }
     str_printf(out, ",\"%s\":", json->name);
+    if (field->is_text && strlen(event->texts + field->number) > most) {
+        add_beginning(out, event->texts + field->number, most);
+        return;
+    }
     if (json->key == ABX_FIELD_ADDS || json->key == ABX_FIELD_BOUND) {
         str_add(out, event->texts + field->number); /* is JSON itself */
         return;
@@ -95,8 +120,8 @@ add_field(struct str *out, abx_event *event, const struct json_field *json, uint
     }
 }
 
-void
-event_json(struct str *out, abx_event *event, uint64_t repeats)
+static void
+add_event(struct str *out, abx_event *event, uint64_t repeats, size_t most)
 {
     const struct event_field *time = event_find(event, ABX_FIELD_TIME_NS);
 
@@ -105,7 +130,19 @@ event_json(struct str *out, abx_event *event, uint64_t repeats)
         event_json_time(out, time->number);
     }
     for (size_t i = 0; i < N_ELEMENTS(json_fields); i++) {
-        add_field(out, event, &json_fields[i], repeats);
+        add_field(out, event, &json_fields[i], repeats, most);
     }
     str_add(out, "}");
+}
+
+void
+event_json(struct str *out, abx_event *event, uint64_t repeats)
+{
+    add_event(out, event, repeats, SIZE_MAX);
+}
+
+void
+event_json_cut(struct str *out, abx_event *event, size_t most)
+{
+    add_event(out, event, 0, most);
 }

@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "supervise/telling.h"
 
+#define BODY_BYTES_MAX (RECORD_BYTES_MAX / 2)
+#define TEXT_BYTES_MAX 1024u /* of each text of a record that would be too long */
+
 void
 outlet_init(struct outlet *outlet, struct abx_box *box)
 {
@@ -33,6 +36,10 @@ write_record(struct outlet *outlet, abx_event *event, struct fail *fail)
         return fail_nomem(fail);
     }
     event_json(&body, event, 0);
+    if (body.length > BODY_BYTES_MAX) {
+        str_done(&body);
+        event_json_cut(&body, event, TEXT_BYTES_MAX);
+    }
     if (body.failed) {
         return fail_nomem(fail);
     }

@@ -293,6 +293,25 @@ START_TEST(records_of_equal_denials_count_every_attempt)
 }
 END_TEST
 
+START_TEST(a_denial_that_is_too_long_for_a_record_is_recorded_in_part)
+{
+    enum { LENGTH = 300000 };
+    char *target = malloc(LENGTH + 1);
+    abx_process *process = spawn();
+    uint64_t id = abx_process_get_id(process);
+
+    memset(target, 'a', LENGTH);
+    memcpy(target, "/secret/", 8);
+    target[LENGTH] = '\0';
+    ck_assert_uint_eq(fake_try(id, ABX_ACCESS_READ, target, NULL), ABX_VERDICT_DENY);
+    free(target);
+    fake_exit(id, ABX_EXIT_CODE, 0, false);
+    abx_process_unref(process);
+    expect_types("opened spawn started denial exited");
+    ck_assert(has("... (cut, of 300000 bytes)\""));
+}
+END_TEST
+
 START_TEST(two_contexts_share_a_log_and_each_record_says_whose_it_is)
 {
     abx_context *first = context;
@@ -486,6 +505,7 @@ make_suite(void)
     tcase_add_test(tcase, a_box_has_the_digest_of_its_policy_and_a_command_that_of_its_arguments);
     tcase_add_test(tcase, no_argument_and_no_value_of_the_environment_is_recorded);
     tcase_add_test(tcase, records_of_equal_denials_count_every_attempt);
+    tcase_add_test(tcase, a_denial_that_is_too_long_for_a_record_is_recorded_in_part);
     tcase_add_test(tcase, two_contexts_share_a_log_and_each_record_says_whose_it_is);
     tcase_add_test(tcase, a_command_that_cannot_be_recorded_is_not_started);
     tcase_add_test(tcase, a_question_that_cannot_be_recorded_is_a_denial_of_the_audit);
