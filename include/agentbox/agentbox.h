@@ -122,6 +122,26 @@ ABX_API abx_status abx_context_new(
         const abx_context_options *options, abx_context **ret_context, abx_error **reterr);
 ABX_API abx_context *abx_context_ref(abx_context *context);
 ABX_API void abx_context_unref(abx_context *context);
+/* Counts since the context was made, of all its boxes, also of those that were closed.  A question is
+ * asked once, however many equal calls wait for it, and ends in one of four ways:
+ * `asked` is `granted` + `refused` + `timed_out` + `abandoned` + those that are open now. */
+typedef struct abx_stats {
+    uint32_t size;      /* set by the caller; fields past it are not written */
+    uint32_t reserved;
+    uint64_t boxes;     /* that were opened */
+    uint64_t commands;  /* that were started */
+    uint64_t denials;   /* attempts that were denied, all of them */
+    uint64_t repeats;   /* of those: an equal one of the same command was denied before */
+    uint64_t asked;     /* questions: for a yes, or for a secret */
+    uint64_t granted;   /* yes, or the secret was given */
+    uint64_t refused;   /* no, or the yes could not take effect: expired delegation, limit, audit log */
+    uint64_t timed_out; /* no answer by the deadline */
+    uint64_t abandoned; /* nobody waited any more: the command or the box ended */
+    uint64_t held_ns;   /* that calls waited for answers, each for itself; those that wait now come in later */
+} abx_stats;
+/* From any thread, at any time, without waiting.  What was denied or answered is counted before the call
+ * that waits for that goes on, and before abx_context_answer returns. */
+ABX_API abx_status abx_context_stats(abx_context *context, abx_stats *stats);
 
 /* ---- policy --------------------------------------------------------------------------- */
 typedef uint32_t abx_verdict;

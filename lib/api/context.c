@@ -4,6 +4,7 @@
 #include "api/door.h"
 
 #define CONTEXT_OPTIONS_V1 32u
+#define STATS_V1 88u
 #define AUDIT_BYTES_DEFAULT (64u << 20)
 #define AUDIT_BYTES_MIN 4096u
 #define EVENTS_MAX 1048576u
@@ -106,4 +107,17 @@ abx_context_dispatch(abx_context *context, abx_event_fn fn, void *user_data)
         return ABX_ERR_INVALID;
     }
     return status_filter(context_dispatch(context, fn, user_data), MAY_NOMEM);
+}
+
+abx_status
+abx_context_stats(abx_context *context, abx_stats *stats)
+{
+    abx_stats found = { .size = sizeof found };
+    struct fail fail = { 0 };
+
+    if (context == NULL || stats == NULL) {
+        return ABX_ERR_INVALID;
+    }
+    stats_read(&context->stats, &found);
+    return status_filter(struct_out(stats, STATS_V1, &found, sizeof found, &fail), MAY_ABI);
 }

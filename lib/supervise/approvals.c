@@ -63,9 +63,10 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
         return NULL;
     }
     approval->ticket = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
-    approval->deadline_ns =
-            clock_now_ns() + policy_get_settings(box->resolved)->approval_timeout_ms * 1000000u;
     approval->waiters = 1;
+    approval->waiting_ns = clock_now_ns();
+    approval->deadline_ns = approval->waiting_ns +
+                            policy_get_settings(box->resolved)->approval_timeout_ms * 1000000u;
     approval->subject = *subject;
     approval->subject.program = approval->program;
     approval->act = *act;
@@ -152,6 +153,35 @@ approval_is_the_hosts(const struct approval *approval)
     return approval->act.request == ABX_REQUEST_ACTION && approval->subject.command == 0;
 }
 
+/* ---- what is counted ---- */
+
+/* Before its waiters become more, fewer or none. */
+static void
+count_wait(abx_box *box, struct approval *approval)
+{
+    uint64_t now = clock_now_ns();
+
+    if (!approval_is_the_hosts(approval)) { /* who asked is not held */
+        stats_add(&box->context->stats, STAT_HELD_NS,
+                approval->waiters * (now - approval->waiting_ns));
+    }
+    approval->waiting_ns = now;
+}
+
+static void
+count_end(abx_box *box, struct approval *approval, enum counted as)
+{
+    count_wait(box, approval);
+    stats_add(&box->context->stats, as, 1);
+}
+
+static void
+abandon(abx_box *box, struct approval *approval)
+{
+    count_end(box, approval, STAT_ABANDONED);
+    approval_free(approval);
+}
+
 /* ---- the end of a question ---- */
 
 /* Calls that wait go on now, as often as they are.  0, or the layer that denies it. */
@@ -189,6 +219,10 @@ approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const
         approval->grounds.retry = ABX_RETRY_NONE;
         approval->grounds.reason = message;
     }
+    count_end(box, approval,
+            verdict == ABX_VERDICT_ALLOW ? STAT_GRANTED
+            : approval->timed_out        ? STAT_TIMED_OUT
+                                         : STAT_REFUSED);
     if (verdict != ABX_VERDICT_ALLOW) {
         tell(box, process, ABX_EVENT_DENIAL, &approval->subject, &approval->act, &approval->grounds,
                 approval->waiters == 0 ? 1 : approval->waiters);
@@ -217,6 +251,7 @@ take_due(abx_box *box, uint64_t now, uint64_t *ret_next_ns)
 
         if (approval->deadline_ns <= now) {
             due = approval;
+            due->timed_out = true;
             vec_remove(&box->approvals, i);
             break;
         }
@@ -333,6 +368,7 @@ put(abx_box *box, abx_process *process, struct approval *approval, struct ground
         grounds->layer = ABX_LAYER_AUDIT;
         return "the audit log cannot be written, so it cannot be asked";
     }
+    stats_add(&box->context->stats, STAT_ASKED, 1);
     return NULL;
 }
 
@@ -343,6 +379,7 @@ ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t 
     struct approval *open = find_equal(&box->approvals, &fresh->subject, &fresh->act);
 
     if (open != NULL) {
+        count_wait(box, open);
         open->waiters++;
         *ret_ticket = open->ticket;
         approval_free(fresh);
@@ -404,10 +441,14 @@ approvals_withdraw(abx_box *box, uint64_t ticket)
 
     pthread_mutex_lock(&box->lock);
     approval = approval_find(&box->approvals, ticket, &i);
-    if (approval != NULL && approval->waiters > 0 && --approval->waiters == 0 &&
-            !approval_is_the_hosts(approval) && !is_running(box, approval->subject.command)) {
-        vec_remove(&box->approvals, i);
-        approval_free(approval);
+    if (approval != NULL && approval->waiters > 0) {
+        count_wait(box, approval);
+        approval->waiters--;
+        if (approval->waiters == 0 && !approval_is_the_hosts(approval) &&
+                !is_running(box, approval->subject.command)) {
+            vec_remove(&box->approvals, i);
+            abandon(box, approval);
+        }
     }
     pthread_mutex_unlock(&box->lock);
 }
@@ -421,7 +462,7 @@ approvals_end_command(abx_box *box, uint64_t command)
 
         if (approval->subject.command == command && approval->waiters == 0) {
             vec_remove(&box->approvals, i);
-            approval_free(approval);
+            abandon(box, approval);
         }
     }
     grants_end_command(&box->grants, command);
@@ -435,7 +476,7 @@ approvals_done(abx_box *box)
     loop_timer_clear(box->context->loop, &box->timer);
     pthread_mutex_lock(&box->lock);
     for (size_t i = 0; i < box->approvals.count; i++) {
-        approval_free(*vec_at(&box->approvals, struct approval *, i));
+        abandon(box, *vec_at(&box->approvals, struct approval *, i));
     }
     vec_done(&box->approvals);
     pthread_mutex_unlock(&box->lock);

@@ -19,10 +19,12 @@ struct approval {
     uint64_t ticket;
     uint64_t deadline_ns;
     uint32_t waiters; /* 0: the caller was interrupted and may come back */
+    uint64_t waiting_ns; /* when these began to wait, or what was until then was counted */
     struct subject subject;
     struct act act; /* texts are the ones below */
     struct grounds grounds; /* texts live as long as the policy */
     bool unrecorded; /* its answer could not be recorded, so it is a no */
+    bool timed_out; /* nobody answered by the deadline */
     char *target, *asked, *verb, *program, *bound;
     char *action; /* what it counts as, or NULL */
     struct consent needs;

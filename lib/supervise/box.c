@@ -179,6 +179,7 @@ box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_b
         r = record_opened(box, fail);
     }
     if (r == ABX_OK) {
+        stats_add(&context->stats, STAT_BOXES, 1);
         *ret_box = steal_ptr(&box);
     }
     return r;

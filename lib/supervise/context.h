@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "base/mem.h"
 #include "event/queue.h"
+#include "supervise/stats.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +25,7 @@ struct abx_context {
     bool observes; /* its boxes allow what no rule speaks of; set before the first */
     struct event_queue queue;
     atomic_uint_fast64_t last_box, last_command, last_ticket;
+    struct stats stats;
     atomic_flag dispatching;
     pthread_mutex_t starting; /* held while the first box makes these, which then stay */
     bool probed;

@@ -3,6 +3,8 @@
  * turns.  No lock of its own. */
 #include "supervise/denials.h"
 
+#include "supervise/box.h"
+
 #include "base/loop.h"
 #include "base/mem.h"
 
@@ -137,9 +139,16 @@ record_first(struct denials *denials, struct outlet *outlet, const struct denial
 }
 
 static void
-count(struct denials *denials, const struct denial_key *key, uint64_t times)
+count(struct denials *denials, struct outlet *outlet, const struct denial_key *key, uint64_t times,
+        bool was_denied)
 {
-    denials->total += key->type == ABX_EVENT_DENIAL ? times : 0;
+    struct stats *stats = &outlet->box->context->stats;
+
+    if (key->type == ABX_EVENT_DENIAL) {
+        denials->total += times;
+        stats_add(stats, STAT_DENIALS, times);
+        stats_add(stats, STAT_REPEATS, was_denied ? times : 0);
+    }
 }
 
 static abx_event *
@@ -165,7 +174,7 @@ denials_count(struct denials *denials, struct outlet *outlet, const struct denia
         }
         entry->pending += times;
     }
-    count(denials, key, times);
+    count(denials, outlet, key, times, true);
     entry->total += times;
     return true;
 }
@@ -180,8 +189,8 @@ denials_record(struct denials *denials, struct outlet *outlet, const struct deni
     if (denials_count(denials, outlet, key, times)) {
         return;
     }
-    count(denials, key, times);
     entry = find(denials, key);
+    count(denials, outlet, key, times, entry != NULL);
     if (entry == NULL) {
         event = make_event(draft, times);
         record_first(denials, outlet, key, event, times);

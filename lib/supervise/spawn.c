@@ -153,6 +153,7 @@ started(abx_box *box, abx_process *process, struct streams *streams)
 {
     bool late;
 
+    stats_add(&box->context->stats, STAT_COMMANDS, 1);
     pthread_mutex_lock(&process->lock);
     process->started = true;
     process_announce(process);

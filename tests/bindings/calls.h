@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The forty calls: the name of each in expected.json, and its function. */
+ * The forty-one calls: the name of each in expected.json, and its function. */
 #ifndef ABX_TESTS_CALLS_H
 #define ABX_TESTS_CALLS_H
 
@@ -44,6 +44,7 @@
     CALL("question-fields", question_fields) \
     CALL("once-and-for-the-command", once_and_for_the_command) \
     CALL("refusal-has-its-message", refusal_has_its_message) \
+    CALL("stats", stats) \
     CALL("answer-to-nothing", answer_to_nothing) \
     CALL("grant-and-revoke", grant_and_revoke) \
     CALL("grant-of-what-a-rule-denies", grant_of_what_a_rule_denies)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forty calls, in Node; what they give, as JSON: calls.mjs PACKAGE WORKSPACE
+// The forty-one calls, in Node; what they give, as JSON: calls.mjs PACKAGE WORKSPACE
 import { mkdirSync } from 'node:fs';
 import { constants as system } from 'node:os';
 import { pathToFileURL } from 'node:url';
@@ -150,6 +150,11 @@ const CALLS = {
     const [questions, result] = await asked('mkdir release/no', answer.deny('not on a Friday'));
     return [questions.length, result.exit.denials, result.explanation.includes('not on a Friday')];
   },
+  stats: () => inBox(ASK, async (box, context) => {
+    await box.run(['sh', '-c', `${MOTD[2]}; ${MOTD[2]}; mkdir release/no`], { cwd: workspace });
+    const { heldNs, ...counts } = context.stats();
+    return [...Object.values(counts), heldNs > 0];
+  }, { onApproval: () => answer.deny() }),
   'answer-to-nothing': () => inBox(NOTHING, (box, context) => refused(() => context.answer(12345, answer.allow()))),
   'grant-and-revoke': () => inBox(ASK, async (box) => {
     const grant = box.grant(request.write(below('release/**')), { approver: 'somebody' });

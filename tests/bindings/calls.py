@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The forty calls, in Python; what they give, as JSON: calls.py WORKSPACE"""
+"""The forty-one calls, in Python; what they give, as JSON: calls.py WORKSPACE"""
 import json
 import pathlib
 import signal
@@ -276,6 +276,15 @@ def once_and_for_the_command():
 def refusal_has_its_message():
     questions, result = asked("mkdir release/no", Answer.deny("not on a Friday"))
     return [len(questions), result.exit.denials, "not on a Friday" in result.explanation]
+
+
+@call
+def stats():
+    with Context(on_approval=lambda event: Answer.deny()) as context:
+        context.run(policy(ASK), ["sh", "-c", "echo x >/etc/motd; echo x >/etc/motd; mkdir release/no"], cwd=WORKSPACE)
+        found = context.stats()
+    return [found.boxes, found.commands, found.denials, found.repeats, found.asked, found.granted, found.refused, found.timed_out,
+            found.abandoned, found.held_ns > 0]
 
 
 @call

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Of the forty calls: those about boxes, commands, denials and questions. */
+ * Of the forty-one calls: those about boxes, commands, denials and questions. */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 
@@ -306,6 +306,23 @@ refusal_has_its_message(void)
             strstr(run_explain(&run), "not on a Friday") != NULL);
     json_decref(questions);
     return run_done(&run, found);
+}
+
+json_t *
+stats(void)
+{
+    abx_stats found = { .size = sizeof found };
+    json_t *questions = json_array();
+    struct run run;
+
+    run_asked(&run, MOTD "; " MOTD "; mkdir release/no",
+            answer_with(ABX_VERDICT_DENY, ABX_SCOPE_ONCE, NULL), questions);
+    must(abx_context_stats(run.session.context, &found));
+    json_decref(questions);
+    return run_done(&run, json_pack("[i, i, i, i, i, i, i, i, i, b]", (int)found.boxes,
+                                  (int)found.commands, (int)found.denials, (int)found.repeats,
+                                  (int)found.asked, (int)found.granted, (int)found.refused,
+                                  (int)found.timed_out, (int)found.abandoned, found.held_ns > 0));
 }
 
 json_t *

@@ -61,6 +61,19 @@ FIELD(abx_answer, expires_ms, 16);
 FIELD(abx_answer, approver, 24);
 FIELD(abx_answer, evidence, 32);
 FIELD(abx_answer, message, 40);
+SIZE(abx_stats, 88);
+FIELD(abx_stats, size, 0);
+FIELD(abx_stats, reserved, 4);
+FIELD(abx_stats, boxes, 8);
+FIELD(abx_stats, commands, 16);
+FIELD(abx_stats, denials, 24);
+FIELD(abx_stats, repeats, 32);
+FIELD(abx_stats, asked, 40);
+FIELD(abx_stats, granted, 48);
+FIELD(abx_stats, refused, 56);
+FIELD(abx_stats, timed_out, 64);
+FIELD(abx_stats, abandoned, 72);
+FIELD(abx_stats, held_ns, 80);
 #endif
 
 VALUE(ABX_ENUM_STATUS, 1);

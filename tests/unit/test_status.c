@@ -152,6 +152,7 @@ START_TEST(null_is_refused_and_released_without_harm)
     ck_assert_int_eq(abx_process_wait(NULL, 0, NULL), ABX_ERR_INVALID);
     ck_assert_int_eq(abx_context_next_event(NULL, NULL), ABX_ERR_INVALID);
     ck_assert_int_eq(abx_context_answer(NULL, 1, NULL, NULL), ABX_ERR_INVALID);
+    ck_assert_int_eq(abx_context_stats(NULL, NULL), ABX_ERR_INVALID);
     ck_assert_int_eq(abx_process_take_stdio(NULL, 0), -1);
     ck_assert_uint_eq(abx_event_get_type(NULL), 0);
     abx_context_unref(NULL);

@@ -96,6 +96,13 @@ export class Context extends Handle {
     check(lib.abx_context_supply(this.c, question.ticket ?? question, secret, secret.length, expiresMs, error), error[0]);
   }
 
+  stats() {
+    const found = struct('abx_stats');
+    check(lib.abx_context_stats(this.c, found));
+    return { boxes: found.boxes, commands: found.commands, denials: found.denials, repeats: found.repeats, asked: found.asked, granted: found.granted,
+      refused: found.refused, timedOut: found.timed_out, abandoned: found.abandoned, heldNs: found.held_ns };
+  }
+
   /** Every event from now on, until the context is closed or the loop over it is left. */
   events() {
     const queue = [];

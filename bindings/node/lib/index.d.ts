@@ -210,6 +210,25 @@ export declare class Context extends Handle {
   /** False: this yes counts, and another approver must say it too. */
   answer(question: Event | number, given: Answer): boolean;
   supply(question: Event | number, secret: Uint8Array, options?: { expiresMs?: number }): void;
+  stats(): Stats;
+}
+
+/** What a context counted since it was made, of all its boxes: `asked` is granted + refused + timedOut + abandoned + what is open. */
+export interface Stats {
+  readonly boxes: number;
+  readonly commands: number;
+  readonly denials: number;
+  /** Of the denials: an equal attempt of the same command was denied before. */
+  readonly repeats: number;
+  /** Questions, each once, however many calls wait for it. */
+  readonly asked: number;
+  readonly granted: number;
+  readonly refused: number;
+  readonly timedOut: number;
+  /** Nobody waited any more: the command or the box ended. */
+  readonly abandoned: number;
+  /** That calls waited for answers, each for itself. */
+  readonly heldNs: number;
 }
 
 /** One open boundary, many commands. */

@@ -6,6 +6,7 @@ export const HANDLES = ["abx_error", "abx_context", "abx_policy_builder", "abx_p
 /** Fields with their types; a number behind one is how many there are. */
 export const STRUCTS = {
   abx_context_options: { size_of: 48, fields: { size: ["uint32_t", 1], backend: ["uint32_t", 1], log_level: ["uint32_t", 1], events: ["uint32_t", 1], audit_path: ["str", 1], init_path: ["str", 1], audit_bytes: ["uint64_t", 1], audit_sync: ["uint32_t", 1], flags: ["uint32_t", 1] } },
+  abx_stats: { size_of: 88, fields: { size: ["uint32_t", 1], reserved: ["uint32_t", 1], boxes: ["uint64_t", 1], commands: ["uint64_t", 1], denials: ["uint64_t", 1], repeats: ["uint64_t", 1], asked: ["uint64_t", 1], granted: ["uint64_t", 1], refused: ["uint64_t", 1], timed_out: ["uint64_t", 1], abandoned: ["uint64_t", 1], held_ns: ["uint64_t", 1] } },
   abx_request: { size_of: 32, fields: { size: ["uint32_t", 1], kind: ["uint32_t", 1], access: ["uint32_t", 1], port: ["uint32_t", 1], target: ["str", 1], verb: ["str", 1] } },
   abx_decision: { size_of: 16, fields: { size: ["uint32_t", 1], verdict: ["uint32_t", 1], rule: ["uint32_t", 1], layer: ["uint32_t", 1] } },
   abx_spawn_options: { size_of: 88, fields: { size: ["uint32_t", 1], flags: ["uint32_t", 1], stdio: ["uint32_t", 3], rows: ["uint32_t", 1], columns: ["uint32_t", 1], reserved: ["uint32_t", 1], handle: ["int64_t", 3], timeout_ms: ["uint64_t", 1], cwd: ["str", 1], label: ["str", 1], env: ["str *", 1] } },
@@ -29,6 +30,7 @@ export const FUNCTIONS = {
   abx_context_new: "int32_t abx_context_new(abx_context_options * options, _Out_ abx_context ** ret_context, _Out_ abx_error ** reterr)",
   abx_context_ref: "abx_context * abx_context_ref(abx_context * context)",
   abx_context_unref: "void abx_context_unref(abx_context * context)",
+  abx_context_stats: "int32_t abx_context_stats(abx_context * context, _Inout_ abx_stats * stats)",
   abx_policy_builder_new: "int32_t abx_policy_builder_new(str profile, _Out_ abx_policy_builder ** ret_builder, _Out_ abx_error ** reterr)",
   abx_policy_builder_ref: "abx_policy_builder * abx_policy_builder_ref(abx_policy_builder * builder)",
   abx_policy_builder_unref: "void abx_policy_builder_unref(abx_policy_builder * builder)",

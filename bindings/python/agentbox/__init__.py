@@ -12,7 +12,7 @@ from ._failure import AgentboxError
 from .aio import AsyncBox, AsyncContext, AsyncProcess
 from .box import Box
 from .constants import Access, Audit, AuditSync, EventType, ExitReason, Field, Layer, Limit, Relation, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
-from .context import Context
+from .context import Context, Stats
 from .event import Answer, Event
 from .identity import Identity
 from .policy import Policy, PolicyBuilder
@@ -23,7 +23,7 @@ from .request import Attempt, Decision, Request
 __all__ = [
     "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Audit", "AuditSync", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
     "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
-    "Retry", "Scope", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "verify_audit",
+    "Retry", "Scope", "Stats", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "verify_audit",
 ]
 
 

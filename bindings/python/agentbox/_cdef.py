@@ -27,6 +27,20 @@ typedef struct {
 } abx_context_options;
 typedef struct {
     uint32_t size;
+    uint32_t reserved;
+    uint64_t boxes;
+    uint64_t commands;
+    uint64_t denials;
+    uint64_t repeats;
+    uint64_t asked;
+    uint64_t granted;
+    uint64_t refused;
+    uint64_t timed_out;
+    uint64_t abandoned;
+    uint64_t held_ns;
+} abx_stats;
+typedef struct {
+    uint32_t size;
     uint32_t kind;
     uint32_t access;
     uint32_t port;
@@ -86,6 +100,7 @@ void abx_free(void *buffer);
 abx_status abx_context_new(const abx_context_options *options, abx_context **ret_context, abx_error **reterr);
 abx_context *abx_context_ref(abx_context *context);
 void abx_context_unref(abx_context *context);
+abx_status abx_context_stats(abx_context *context, abx_stats *stats);
 abx_status abx_policy_builder_new(const char *profile, abx_policy_builder **ret_builder, abx_error **reterr);
 abx_policy_builder *abx_policy_builder_ref(abx_policy_builder *builder);
 void abx_policy_builder_unref(abx_policy_builder *builder);
@@ -181,6 +196,9 @@ DOCS = {
         'cannot be opened, or is none. With an audit log every event is recorded before it is queued, and so are boxes, '
         'commands and answers; what cannot be recorded is not done: a command is not started (ABX_ERR_IO), a question '
         'is a denial of layer AUDIT, an answer or a grant changes nothing. Any number of processes may share a log.',
+    'abx_context_stats':
+        'From any thread, at any time, without waiting. What was denied or answered is counted before the call that '
+        'waits for that goes on, and before abx_context_answer returns.',
     'abx_policy_builder_variable':
         'A setter that fails also poisons the builder, so checking abx_policy_builder_build is enough. before the rules '
         'that use ${name}',

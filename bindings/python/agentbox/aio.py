@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Optional, Sequ
 from . import _raw
 from .box import Box
 from .constants import EventType, Stdio
-from .context import Context, settle
+from .context import Context, Stats, settle
 from .event import Answer, Event
 from .identity import Identity
 from .policy import Policy
@@ -107,6 +107,9 @@ class AsyncContext:
                 yield event
         finally:
             self._readers.discard(reader)
+
+    def stats(self) -> Stats:
+        return self._context.stats()
 
     def answer(self, question: "Event | int", answer: Answer) -> bool:
         """Answers an approval that no handler is there for; False: another approver must say it too."""

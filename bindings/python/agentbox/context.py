@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
 from . import _raw
@@ -17,6 +18,22 @@ from .policy import Policy
 from .process import Result
 
 Handler = Callable[[Event], Any]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a context counted since it was made, of all its boxes.  `asked` is granted + refused + timed_out + abandoned + what is open."""
+
+    boxes: int
+    commands: int
+    denials: int
+    repeats: int  #: of the denials: an equal attempt of the same command was denied before
+    asked: int  #: questions, each once, however many calls wait for it
+    granted: int
+    refused: int
+    timed_out: int
+    abandoned: int  #: nobody waited any more: the command or the box ended
+    held_ns: int  #: that calls waited for answers, each for itself
 
 
 class Context(_raw.Handle):
@@ -74,6 +91,13 @@ class Context(_raw.Handle):
     @_raw.documented("abx_context_take_wait_handle")
     def take_wait_handle(self) -> int:
         return lib.abx_context_take_wait_handle(self._c)
+
+    @_raw.documented("abx_context_stats")
+    def stats(self) -> Stats:
+        found = _raw.struct("abx_stats")
+        _raw.check(lib.abx_context_stats(self._c, found))
+        return Stats(found.boxes, found.commands, found.denials, found.repeats, found.asked, found.granted, found.refused, found.timed_out,
+                     found.abandoned, found.held_ns)
 
     # ---- answers
     @_raw.documented("abx_context_answer")

@@ -298,6 +298,37 @@ pub struct abx_context_options {
     pub flags: u32,
 }
 
+/// Counts since the context was made, of all its boxes, also of those that were closed. A question is asked once,
+/// however many equal calls wait for it, and ends in one of four ways: `asked` is `granted` + `refused` + `timed_out` +
+/// `abandoned` + those that are open now.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct abx_stats {
+    /// set by the caller; fields past it are not written
+    pub size: u32,
+    pub reserved: u32,
+    /// that were opened
+    pub boxes: u64,
+    /// that were started
+    pub commands: u64,
+    /// attempts that were denied, all of them
+    pub denials: u64,
+    /// of those: an equal one of the same command was denied before
+    pub repeats: u64,
+    /// questions: for a yes, or for a secret
+    pub asked: u64,
+    /// yes, or the secret was given
+    pub granted: u64,
+    /// no, or the yes could not take effect: expired delegation, limit, audit log
+    pub refused: u64,
+    /// no answer by the deadline
+    pub timed_out: u64,
+    /// nobody waited any more: the command or the box ended
+    pub abandoned: u64,
+    /// that calls waited for answers, each for itself; those that wait now come in later
+    pub held_ns: u64,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct abx_request {
@@ -407,6 +438,9 @@ extern "C" {
     pub fn abx_context_new(options: *const abx_context_options, ret_context: *mut *mut abx_context, reterr: *mut *mut abx_error) -> abx_status;
     pub fn abx_context_ref(context: *mut abx_context) -> *mut abx_context;
     pub fn abx_context_unref(context: *mut abx_context);
+    /// From any thread, at any time, without waiting. What was denied or answered is counted before the call that waits for
+    /// that goes on, and before abx_context_answer returns.
+    pub fn abx_context_stats(context: *mut abx_context, stats: *mut abx_stats) -> abx_status;
     pub fn abx_policy_builder_new(profile: *const c_char, ret_builder: *mut *mut abx_policy_builder, reterr: *mut *mut abx_error) -> abx_status;
     pub fn abx_policy_builder_ref(builder: *mut abx_policy_builder) -> *mut abx_policy_builder;
     pub fn abx_policy_builder_unref(builder: *mut abx_policy_builder);
@@ -602,6 +636,7 @@ mod tests {
     #[test]
     fn structs_have_their_sizes() {
         assert_eq!(std::mem::size_of::<abx_context_options>(), 48);
+        assert_eq!(std::mem::size_of::<abx_stats>(), 88);
         assert_eq!(std::mem::size_of::<abx_request>(), 32);
         assert_eq!(std::mem::size_of::<abx_decision>(), 16);
         assert_eq!(std::mem::size_of::<abx_spawn_options>(), 88);

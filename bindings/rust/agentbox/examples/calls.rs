@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The forty calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
+//! The forty-one calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
 use agentbox::{AgentBox, Access, Answer, Command, Context, Error, Event, EventType, Exit, Limit, Outcome, Policy, PolicyBuilder, Request, Result, Scope, Stream, Verdict, Weaken};
 use serde_json::{from_str, json, Map, Value};
 use std::io::{Read, Write};
@@ -214,6 +214,15 @@ const QUESTIONS: &[Call] = &[
     ("refusal-has-its-message", |calls| {
         let (questions, outcome) = calls.asked("mkdir release/no", Answer::deny("not on a Friday"))?;
         Ok(json!([questions.len(), outcome.exit.denials, outcome.explanation.contains("not on a Friday")]))
+    }),
+    ("stats", |calls| {
+        let asking = calls.open(ASK)?;
+        asking.run_with(&shell(&format!("{MOTD}; {MOTD}; mkdir release/no")).cwd(&calls.workspace), |event| {
+            (event.event_type() == EventType::APPROVAL).then(|| Answer::deny(""))
+        })?;
+        let found = asking.context().stats()?;
+        Ok(json!([found.boxes, found.commands, found.denials, found.repeats, found.asked, found.granted, found.refused, found.timed_out,
+            found.abandoned, found.held_ns > 0]))
     }),
     ("answer-to-nothing", |_| Ok(refused(Context::new()?.answer(12345, &Answer::allow(Scope::ONCE))))),
     ("grant-and-revoke", |calls| {

@@ -61,6 +61,25 @@ pub struct ContextOptions {
     pub observe: bool,
 }
 
+/// What a context counted since it was made, of all its boxes. `asked` is `granted` + `refused` + `timed_out` + `abandoned` + what is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    pub boxes: u64,
+    pub commands: u64,
+    pub denials: u64,
+    /// Of the denials: an equal attempt of the same command was denied before.
+    pub repeats: u64,
+    /// Questions, each once, however many calls wait for it.
+    pub asked: u64,
+    pub granted: u64,
+    pub refused: u64,
+    pub timed_out: u64,
+    /// Nobody waited any more: the command or the box ended.
+    pub abandoned: u64,
+    /// That calls waited for answers, each for itself.
+    pub held_ns: u64,
+}
+
 /// An instance of the library, with its queue of events. Clones are the same context.
 #[derive(Clone)]
 pub struct Context {
@@ -124,6 +143,16 @@ impl Context {
             return Err(Error::new(sys::ABX_ERR_IO, "no descriptor is left"));
         }
         Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+    }
+
+    pub fn stats(&self) -> Result<Stats> {
+        // SAFETY: all zero is a struct of numbers.
+        let mut found: sys::abx_stats = unsafe { std::mem::zeroed() };
+        found.size = raw::size_of::<sys::abx_stats>();
+        // SAFETY: a live handle and struct.
+        raw::check(unsafe { sys::abx_context_stats(self.shared.raw.0, &mut found) })?;
+        let sys::abx_stats { boxes, commands, denials, repeats, asked, granted, refused, timed_out, abandoned, held_ns, .. } = found;
+        Ok(Stats { boxes, commands, denials, repeats, asked, granted, refused, timed_out, abandoned, held_ns })
     }
 
     /// False: this yes counts, and another approver must say it too.

@@ -30,7 +30,7 @@ mod request;
 
 pub use agent_box::AgentBox;
 pub use constants::*;
-pub use context::{Context, ContextOptions};
+pub use context::{Context, ContextOptions, Stats};
 pub use error::{Error, Result};
 pub use event::{Answer, Event};
 pub use kind::ErrorKind;
