@@ -22,8 +22,9 @@ struct audit_visitor {
 };
 
 /* Reads a file that goes on where `chain` stands; before a log's first file `chain->n` is 0, and it
- * may begin later if it says after which file.  The outcome is in `ret_file`; a failure (ABX_ERR_IO, ABX_ERR_NOMEM) is that the
- * file cannot be read.  `visitor` may be NULL; it sees what stands before a break. */
+ * may begin later if it says after which file.  The outcome is in `ret_file`; a failure
+ * (ABX_ERR_IO, ABX_ERR_NOMEM) is that the file cannot be read.  `visitor` may be NULL; it sees what
+ * stands before a break. */
 abx_status audit_read(int fd, struct chain *chain, const struct audit_visitor *visitor,
         struct audit_file *ret_file, struct fail *fail);
 /* The same from memory. */
