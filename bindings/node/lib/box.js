@@ -2,7 +2,7 @@
 import { Status, Stdio } from './constants.js';
 import { Process } from './process.js';
 import { decisionOf, requestStruct } from './policy.js';
-import { buffer, check, doneElsewhere, failure, Handle, lib, made, madeElsewhere, strings, struct, text } from './raw.js';
+import { buffer, check, doneElsewhere, failure, Handle, lib, made, madeElsewhere, strings, struct, takenText, text } from './raw.js';
 
 const KINDS = { null: Stdio.NULL, pipe: Stdio.PIPE, pty: Stdio.PTY, capture: Stdio.CAPTURE };
 
@@ -84,6 +84,14 @@ export class Box extends Handle {
     const error = [null];
     check(lib.abx_box_attempt(this.c, process ? process.c : null, requestStruct(asked), decision, ticket, error), error[0]);
     return { ...decisionOf(decision), ticket: ticket[0] };
+  }
+
+  /** May this action (`request.action`) be done?  `ticket`: an approver is asked. */
+  request(action) {
+    const text = [null];
+    const error = [null];
+    check(lib.abx_box_request(this.c, requestStruct(action), struct('abx_decision'), null, text, error), error[0]);
+    return JSON.parse(takenText(text[0]));
   }
 
   /** What a held attempt came to, or null while it is held. */

@@ -248,6 +248,8 @@ export declare class Box {
   setCredential(name: string, secret: Uint8Array, options?: { expiresMs?: number }): void;
   /** In a box of a simulated context: what comes of this request; with Verdict.ASK it is held under the ticket. */
   attempt(asked: Request, process?: Process): Decision & { readonly ticket: number };
+  /** May this action (`request.action`) be done?  `ticket`: an approver is asked. */
+  request(action: Request): Record<string, unknown> & { readonly verdict: string; readonly ticket?: number };
   /** What a held attempt came to, or null while it is held. */
   outcome(ticket: number): Verdict | null;
   /** The smallest policy document that allows again what was done in this box of an observing context. */

@@ -106,6 +106,15 @@ export function taken(text, length) {
   }
 }
 
+/** The same where a NUL ends it. */
+export function takenText(text) {
+  try {
+    return koffi.decode(text, 'char', -1);
+  } finally {
+    lib.abx_free(text);
+  }
+}
+
 /** A copy.  (A type of arrays of this length would stay for ever.) */
 export function bytes(pointer, length) {
   return length === 0 ? Buffer.alloc(0) : Buffer.from(koffi.decode(pointer, 'uint8_t', Number(length)));

@@ -169,6 +169,15 @@ test('an audit log is whole', async () => {
   assert.deepEqual([outcome, rows[0].state], [Audit.WHOLE, 'whole']);
 });
 
+test('an action is asked for', async () => {
+  const actions = [{ name: 'read', verdict: 'allow', arguments: { id: { type: 'string' } } }];
+  await inBox({ version: 1, actions }, {}, (box) => {
+    const done = box.request(request.action('read', { id: '7' }));
+    assert.deepEqual([done.verdict, done.arguments], ['allow', { id: '7' }]);
+    assert.equal(box.request(request.action('read', { id: 7 })).verdict, 'deny');
+  });
+});
+
 test('an observed box suggests a policy', async () => {
   const policy = Policy.fromProfile('workspace-write', { workspace: '/var/tmp', home: '/home/somebody' });
   const context = new Context({ observe: true });

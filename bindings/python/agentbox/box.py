@@ -87,6 +87,17 @@ class Box(_raw.Handle):
         error = ffi.new("abx_error **")
         _raw.check(lib.abx_box_set_credential(self._c, _raw.encode(name), ffi.from_buffer(secret), len(secret), expires_ms, error), error)
 
+    @_raw.documented("abx_box_request")
+    def request(self, action: Request) -> "dict[str, Any]":
+        """May this action (`Request.action`) be done?  What is answered has `verdict`, and `ticket` where an approver is asked."""
+        asked, _kept = action._struct()
+        decision, text, error = _raw.struct("abx_decision"), ffi.new("char **"), ffi.new("abx_error **")
+        _raw.check(lib.abx_box_request(self._c, asked, decision, ffi.NULL, text, error), error)
+        try:
+            return json.loads(_raw.decode(text[0]))
+        finally:
+            lib.abx_free(text[0])
+
     @_raw.documented("abx_box_attempt")
     def attempt(self, request: Request, process: Optional[Process] = None) -> Attempt:
         """In a box of a simulated context: what comes of this request."""

@@ -221,6 +221,13 @@ class Hosts(Workspace):
         with Context() as context, context.open_box(self.policy()) as box, self.assertRaises(StateError):
             box.suggest()
 
+    def test_action_is_asked_for(self):
+        actions = {"version": 1, "actions": [{"name": "read", "verdict": "allow", "arguments": {"id": {"type": "string"}}}]}
+        with Context() as context, context.open_box(self.policy(actions)) as box:
+            done = box.request(Request.action("read", {"id": "7"}))
+            self.assertEqual((done["verdict"], done["arguments"]), ("allow", {"id": "7"}))
+            self.assertEqual(box.request(Request.action("read", {"id": 7}))["verdict"], "deny")
+
     def test_identity_is_on_each_event(self):
         with agentbox.Identity("ada", "session-1") as identity, Context() as context:
             context.run(self.policy(), ["true"], identity=identity)

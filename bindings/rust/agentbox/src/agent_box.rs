@@ -81,6 +81,18 @@ impl AgentBox {
         raw::done(|error| unsafe { sys::abx_box_set_credential(self.raw.0, name.as_ptr(), secret.as_ptr().cast(), secret.len(), expires_ms, error) }).map(drop)
     }
 
+    /// May this action (`Request::action`) be done?  A JSON object with `verdict`, and `ticket` where an approver is asked.
+    pub fn request(&self, action: &Request) -> Result<String> {
+        action.with(|request| {
+            let (mut found, mut text) = (Decision::empty(), std::ptr::null_mut());
+            raw::done(|error| unsafe {
+                sys::abx_box_request(self.raw.0, request, &mut found, std::ptr::null_mut(), &mut text, error)
+            })?;
+            let length = unsafe { std::ffi::CStr::from_ptr(text) }.to_bytes().len();
+            Ok(raw::taken(text, length))
+        })
+    }
+
     /// In a box of a simulated context: what comes of this request; with `Verdict::ASK` it is held under the ticket.
     pub fn attempt(&self, request: &Request, process: Option<&Process>) -> Result<(Decision, u64)> {
         let process = process.map_or(std::ptr::null_mut(), Process::raw);

@@ -40,6 +40,11 @@ impl Request {
         Request { verb: Some(method.into()), ..Request::about(RequestKind::HTTP, url) }
     }
 
+    /// `arguments`: a JSON object.
+    pub fn action(name: &str, arguments: Option<&str>) -> Request {
+        Request { verb: arguments.map(Into::into), ..Request::about(RequestKind::ACTION, name) }
+    }
+
     /// Calls `work` with the C struct.
     pub(crate) fn with<T>(&self, work: impl FnOnce(*const sys::abx_request) -> Result<T>) -> Result<T> {
         let target: Option<CString> = raw::c_option(self.target.as_ref())?;

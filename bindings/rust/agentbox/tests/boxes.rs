@@ -145,6 +145,14 @@ fn audit_log_is_whole() {
 }
 
 #[test]
+fn action_is_asked_for() {
+    let workspace = Workspace::new();
+    let from = workspace.open(r#"{"version": 1, "actions": [{"name": "read", "verdict": "allow", "arguments": {"id": {"type": "string"}}}]}"#);
+    assert!(from.request(&Request::action("read", Some(r#"{"id":"7"}"#))).unwrap().contains(r#""verdict":"allow""#));
+    assert!(from.request(&Request::action("read", Some(r#"{"id":7}"#))).unwrap().contains(r#""verdict":"deny""#));
+}
+
+#[test]
 fn observed_box_suggests_a_policy() {
     let context = Context::with(&ContextOptions { observe: true, ..ContextOptions::default() }).unwrap();
     let policy = Policy::from_profile("workspace-write", &[("workspace", "/var/tmp"), ("home", "/home/somebody")], &[]).unwrap();
