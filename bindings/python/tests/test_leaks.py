@@ -60,8 +60,10 @@ class Leaks(Workspace):
                 for _ in range(5):
                     await context.run(self.policy(), self.script)
 
-        asyncio.run(main())
-        before = descriptors(), 1, handles()
+        alive = handles()
+        asyncio.run(main())  # what is made once is made
+        self.assertEqual(settled(lambda: (threads(), handles()), (1, alive)), (1, alive))
+        before = descriptors(), 1, alive
         for _ in range(3):
             asyncio.run(main())
         self.assertEqual(settled(lambda: (descriptors(), threads(), handles()), before), before)
