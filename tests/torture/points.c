@@ -80,3 +80,19 @@ point_fails(enum points_kind kind, int error)
     errno = now ? error : errno;
     return now;
 }
+
+/* ---- LeakSanitizer, where there is one ---- */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_options(void);
+
+const char *
+__lsan_default_options(void)
+{
+    return "print_suppressions=0";
+}
+
+const char *
+__lsan_default_suppressions(void)
+{
+    return "leak:dl_open_worker_begin\n"; /* the loader's own, made by our malloc */
+}

@@ -91,20 +91,6 @@ falls(int signal)
 
 /* LeakSanitizer's, where there is one. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_options(void);
-
-const char *
-__lsan_default_options(void)
-{
-    return "print_suppressions=0";
-}
-
-const char *
-__lsan_default_suppressions(void)
-{
-    return "leak:dl_open_worker_begin\n"; /* the loader's own, made by our malloc */
-}
 
 /* A sanitizer knows what is lost; without it what is alive is counted: libraries keep what a
  * process in which nothing failed has kept too. */
