@@ -2,6 +2,7 @@
 #include "base/thread.h"
 
 #include <signal.h>
+#include <time.h>
 
 int
 thread_start(pthread_t *ret_thread, size_t stack, void *(*run)(void *data), void *data)
@@ -26,4 +27,15 @@ thread_start(pthread_t *ret_thread, size_t stack, void *(*run)(void *data), void
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
+}
+
+void
+condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
 }

@@ -10,4 +10,7 @@
  * on it.  `stack` in bytes, 0: the host's default; ret_thread NULL: detached.  0 or an errno. */
 int thread_start(pthread_t *ret_thread, size_t stack, void *(*run)(void *data), void *data);
 
+/* Its waits are measured by the clock that nobody sets (clock_now_ns). */
+void condition_init(pthread_cond_t *condition);
+
 #endif

@@ -226,7 +226,6 @@ struct lookups *
 lookups_new(struct egress *egress)
 {
     struct lookups *lookups = calloc(1, sizeof *lookups);
-    pthread_condattr_t attributes;
 
     if (lookups == NULL) {
         return NULL;
@@ -235,11 +234,8 @@ lookups_new(struct egress *egress)
     lookups->waiting.last = &lookups->waiting.first;
     lookups->ready.last = &lookups->ready.first;
     lookups->running.last = &lookups->running.first;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&lookups->lock, NULL);
-    pthread_cond_init(&lookups->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&lookups->changed);
     return lookups;
 }
 

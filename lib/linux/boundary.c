@@ -5,6 +5,7 @@
 #include "linux/seats.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "linux/host.h"
 #include "linux/lower/lower.h"
 #include "linux/mask/mask.h"
@@ -290,7 +291,6 @@ boundary_new(const struct box_setup *setup)
 {
     struct boundary *boundary = calloc(1, sizeof *boundary);
     struct boundary_private *own = calloc(1, sizeof *own);
-    pthread_condattr_t attributes;
 
     if (boundary == NULL || own == NULL) {
         free(boundary);
@@ -312,10 +312,7 @@ boundary_new(const struct box_setup *setup)
     own->control = -1;
     own->slow_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&own->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&own->changed);
     return boundary;
 }
 

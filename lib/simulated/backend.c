@@ -4,6 +4,8 @@
  * for what names mean, and nothing is touched. */
 #include "simulated/simulated.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +32,6 @@ probe(struct capabilities *ret_capabilities)
     return 0;
 }
 
-static void
-init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static abx_status
 open_boundary(const struct box_setup *setup, struct boundary **ret_boundary, struct fail *fail)
 {
@@ -53,7 +44,7 @@ open_boundary(const struct box_setup *setup, struct boundary **ret_boundary, str
     boundary->loop = setup->loop;
     boundary->broker = setup->broker;
     pthread_mutex_init(&boundary->lock, NULL);
-    init_condition(&boundary->changed);
+    condition_init(&boundary->changed);
     *ret_boundary = boundary;
     return ABX_OK;
 }

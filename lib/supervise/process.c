@@ -7,6 +7,8 @@
 #include "supervise/capture.h"
 #include "supervise/telling.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,18 +18,6 @@
 #include <time.h>
 
 static const char *const stream_names[3] = { "stdin", "stdout", "stderr" };
-
-/* Waits are measured by the clock that nobody sets. */
-static void
-init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
 
 abx_process *
 process_new(abx_box *box, const char *label)
@@ -51,7 +41,7 @@ process_new(abx_box *box, const char *label)
     }
     denials_init(&process->denials);
     pthread_mutex_init(&process->lock, NULL);
-    init_condition(&process->changed);
+    condition_init(&process->changed);
     return process;
 }
 

@@ -130,17 +130,13 @@ struct workers *
 workers_new(void)
 {
     struct workers *workers = calloc(1, sizeof *workers);
-    pthread_condattr_t attributes;
 
     if (workers == NULL) {
         return NULL;
     }
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&workers->lock, NULL);
-    pthread_cond_init(&workers->work_came, &attributes);
+    condition_init(&workers->work_came);
     pthread_cond_init(&workers->thread_ended, NULL);
-    pthread_condattr_destroy(&attributes);
     return workers;
 }
 
