@@ -138,25 +138,24 @@ utf8_sequence(const unsigned char *bytes, size_t left)
     return 0;
 }
 
-/* Characters that would let a name forge what people see: C1 controls, U+200B to U+200F, U+2028 to
+uint32_t
+utf8_character(const unsigned char *bytes, size_t length)
+{
+    uint32_t character = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
+
+    for (size_t i = 1; i < length; i++) {
+        character = character << 6 | (bytes[i] & 0x3fu);
+    }
+    return character;
+}
+
+/* Characters that would let a name forge what people see: controls, U+200B to U+200F, U+2028 to
  * U+202E, U+2060 to U+206F, U+FEFF. */
 static bool
-is_unseen(const unsigned char *bytes, size_t length)
+is_unseen(uint32_t c)
 {
-    uint32_t c = bytes[0];
-
-    if (length == 1) {
-        return c < 0x20 || c == 0x7f;
-    }
-    if (length == 2) {
-        return c == 0xc2 && bytes[1] < 0xa0;
-    }
-    if (length != 3) {
-        return false;
-    }
-    c = ((c & 0x0fu) << 12) | ((bytes[1] & 0x3fu) << 6) | (bytes[2] & 0x3fu);
-    return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
 void
@@ -169,7 +168,7 @@ str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_b
         size_t n = utf8_sequence(p + i, length - i);
         bool is_backslash = n == 1 && p[i] == '\\' && escape_backslash;
 
-        if (n > 0 && !is_backslash && !is_unseen(p + i, n)) {
+        if (n > 0 && !is_backslash && !is_unseen(utf8_character(p + i, n))) {
             i += n;
             continue;
         }
@@ -188,7 +187,7 @@ str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_b
 /* Of the characters that are not escaped those that most fonts do not show (Unicode's
  * Default_Ignorable_Code_Point). */
 static bool
-is_ignorable(const unsigned char *bytes, size_t length)
+is_ignorable(uint32_t c)
 {
     static const struct {
         uint32_t first, last;
@@ -196,11 +195,7 @@ is_ignorable(const unsigned char *bytes, size_t length)
         { 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f },
         { 0xffa0, 0xffa0 }, { 0xfff0, 0xfff8 }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
         { 0xe0000, 0xe0fff } };
-    uint32_t c = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
 
-    for (size_t i = 1; i < length; i++) {
-        c = c << 6 | (bytes[i] & 0x3fu);
-    }
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (c >= ranges[i].first && c <= ranges[i].last) {
             return true;
@@ -216,7 +211,7 @@ text_is_seen(const char *text)
 
     for (size_t left = strlen(text), n; left > 0; at += n, left -= n) {
         n = utf8_sequence(at, left);
-        if (n == 0 || is_unseen(at, n) || is_ignorable(at, n)) {
+        if (n == 0 || is_unseen(utf8_character(at, n)) || is_ignorable(utf8_character(at, n))) {
             return false;
         }
     }

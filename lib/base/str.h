@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct str {
     char *data; /* NUL-terminated once something was appended */
@@ -24,6 +25,8 @@ void str_done(struct str *str);
 /* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms.
  */
 size_t utf8_sequence(const unsigned char *bytes, size_t left);
+/* The character that such a sequence is. */
+uint32_t utf8_character(const unsigned char *bytes, size_t length);
 
 /* A copy in which each byte that is not part of valid UTF-8, and of each character that is not seen
  * (controls, line and paragraph separators, those that turn the direction of writing), is written

@@ -150,19 +150,6 @@ static const uint32_t alike[] = {
     0x65e5,
 };
 
-/* One character; `length` bytes of valid UTF-8. */
-static uint32_t
-decode(const unsigned char *bytes, size_t length)
-{
-    static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-    uint32_t c = bytes[0] & masks[length];
-
-    for (size_t i = 1; i < length; i++) {
-        c = c << 6 | (bytes[i] & 0x3fu);
-    }
-    return c;
-}
-
 static enum script
 script_of(uint32_t c)
 {
@@ -220,7 +207,7 @@ look(const unsigned char *at, size_t left)
 
     while (word.length < left && !ends_word(at[word.length])) {
         const size_t n = utf8_sequence(at + word.length, left - word.length);
-        const uint32_t c = n == 0 ? 0 : decode(at + word.length, n);
+        const uint32_t c = n == 0 ? 0 : utf8_character(at + word.length, n);
         const enum script script = script_of(c);
 
         word.has_script[script] = true;
@@ -254,7 +241,7 @@ add_number(struct str *out, const unsigned char *at, size_t length)
     if (utf8_sequence(at, length) == 0) {
         str_printf(out, "\\x%02X", at[0]);
     } else {
-        str_printf(out, "\\u{%X}", decode(at, length));
+        str_printf(out, "\\u{%X}", utf8_character(at, length));
     }
 }
 

@@ -19,17 +19,6 @@
 const char *const argument_words[ARGUMENT_TYPES] = { "string", "integer", "boolean", "array" };
 
 /* ---- the one form ---- */
-static uint32_t
-code_point(const unsigned char *bytes, size_t length)
-{
-    uint32_t point = bytes[0] & (0xffu >> (length + 1));
-
-    for (size_t i = 1; i < length; i++) {
-        point = point << 6 | (bytes[i] & 0x3fu);
-    }
-    return point;
-}
-
 static void
 add_unseen(struct str *out, uint32_t point)
 {
@@ -65,7 +54,7 @@ action_add_text(struct str *out, const char *text)
             } else if (strncmp(shown, text, length) == 0) {
                 str_add_bytes(out, text, length);
             } else {
-                add_unseen(out, code_point(at, length));
+                add_unseen(out, utf8_character(at, length));
             }
         }
         text += length;

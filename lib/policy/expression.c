@@ -55,13 +55,9 @@ next_character(const char **at)
 {
     const unsigned char *p = (const unsigned char *)*at;
     size_t length = utf8_sequence(p, strlen(*at));
-    uint32_t character = length < 2 ? p[0] : p[0] & (0xffu >> (length + 1));
 
-    for (size_t i = 1; i < length; i++) {
-        character = character << 6 | (p[i] & 0x3fu);
-    }
     *at += length == 0 ? 1 : length;
-    return length == 0 ? 0x110000u + p[0] : character;
+    return length == 0 ? 0x110000u + p[0] : utf8_character(p, length);
 }
 
 static bool
