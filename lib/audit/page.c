@@ -4,13 +4,12 @@
 #include "audit/render.h"
 
 #include "base/mem.h"
+#include "event/names.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* As in lib/event/names.c, and what has none. */
-static const char *const layers[] = { "filesystem", "network", "process", "identity", "action",
-    "approval", "terminal", "limit", "setup", "audit", "none" };
+/* Those that look like something. */
 static const char *const types[] = { "denial", "approval", "credential", "notice" };
 
 static void
@@ -43,16 +42,54 @@ add_html(struct str *out, const char *text, size_t length)
     out->failed = out->failed || seen.failed;
 }
 
-/* One of these words; classes are never from the log. */
+/* Classes are our words, never the log's. */
 static const char *
-known(const char *const *words, size_t count, const char *word, const char *other)
+class_of_type(const char *type)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], word) == 0) {
-            return words[i];
+    for (size_t i = 0; i < N_ELEMENTS(types); i++) {
+        if (strcmp(types[i], type) == 0) {
+            return types[i];
         }
     }
-    return other;
+    return "other";
+}
+
+static const char *
+class_of_layer(const char *layer)
+{
+    const char *word;
+
+    for (uint32_t i = 1; (word = name_of_layer(i)) != NULL; i++) {
+        if (strcmp(word, layer) == 0) {
+            return word;
+        }
+    }
+    return "none";
+}
+
+static void
+add_style(struct str *out, const char *layer)
+{
+    str_printf(out, "body:has(#show-%s:checked) tbody tr:not(.layer-%s){display:none}\n", layer,
+            layer);
+}
+
+static void
+add_choice(struct str *out, const char *layer)
+{
+    str_printf(out, "<label><input type=\"radio\" name=\"layer\" id=\"show-%s\"> %s</label>\n",
+            layer, layer);
+}
+
+static void
+each_layer(struct str *out, void (*add)(struct str *out, const char *layer))
+{
+    const char *word;
+
+    for (uint32_t i = 1; (word = name_of_layer(i)) != NULL; i++) {
+        add(out, word);
+    }
+    add(out, "none");
 }
 
 static void
@@ -70,17 +107,11 @@ begin_page(struct str *out)
                  "label{margin-right:1em;white-space:nowrap}\n"
                  ".denial{background:#fde8e8}.approval,.credential{background:#fff5d6}\n"
                  ".notice{background:#e9f3ff}.broken{background:#c00;color:#fff;padding:.5em}\n");
-    for (size_t i = 0; i < N_ELEMENTS(layers); i++) {
-        str_printf(out, "body:has(#show-%s:checked) tbody tr:not(.layer-%s){display:none}\n",
-                layers[i], layers[i]);
-    }
+    each_layer(out, add_style);
     str_add(out,
             "</style></head><body>\n<h1>Audit log</h1>\n"
             "<label><input type=\"radio\" name=\"layer\" id=\"show-all\" checked> all</label>\n");
-    for (size_t i = 0; i < N_ELEMENTS(layers); i++) {
-        str_printf(out, "<label><input type=\"radio\" name=\"layer\" id=\"show-%s\"> %s</label>\n",
-                layers[i], layers[i]);
-    }
+    each_layer(out, add_choice);
     str_add(out, "<table><thead><tr><th>n</th><th>time</th><th>type</th><th>layer</th>"
                  "<th>box, command</th><th>who</th><th>what</th></tr></thead><tbody>\n");
 }
@@ -129,11 +160,8 @@ static void
 record_row(struct str *out, const struct record *record, const struct json *body)
 {
     str_printf(out, "<tr class=\"layer-%s %s\"><td>%" PRIu64 "</td>",
-            body == NULL ? "none"
-                         : known(layers, N_ELEMENTS(layers), body_text(body, "layer"), "none"),
-            body == NULL ? "other"
-                         : known(types, N_ELEMENTS(types), body_text(body, "type"), "other"),
-            record->n);
+            body == NULL ? "none" : class_of_layer(body_text(body, "layer")),
+            body == NULL ? "other" : class_of_type(body_text(body, "type")), record->n);
     if (body == NULL) {
         str_printf(out, "<td></td><td>%s</td><td></td><td></td><td></td><td></td>",
                 record->body == NULL ? "redacted" : "unreadable");
