@@ -174,14 +174,7 @@ static abx_verdict
 decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
         const struct ruling *ruling, uint64_t *ret_ticket)
 {
-    abx_request request = {
-        .size = sizeof request,
-        .kind = act->request,
-        .access = act->access,
-        .port = act->port,
-        .target = act->target,
-        .verb = act->verb,
-    };
+    const abx_request request = act_request(act);
     bool is_liftable_now = is_liftable(box, act->request, ruling);
     char why[256];
     struct grounds grounds = {
@@ -250,14 +243,7 @@ static abx_verdict
 decide(void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket)
 {
     abx_box *box = data;
-    abx_request request = {
-        .size = sizeof request,
-        .kind = act->request,
-        .access = act->access,
-        .port = act->port,
-        .target = act->target,
-        .verb = act->verb,
-    };
+    const abx_request request = act_request(act);
     bool may_be_action = act->request == ABX_REQUEST_HTTP || act->request == ABX_REQUEST_ACTION;
     struct ruling ruling;
     struct grounds grounds;

@@ -6,19 +6,11 @@
 #include "supervise/grants.h"
 
 #include "base/loop.h"
+#include "event/event.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* What is not seen as it is could pass for another. */
 static abx_status
@@ -149,7 +141,7 @@ bool
 identity_is_over(const abx_identity *identity)
 {
     return identity != NULL && identity->expires_ms != 0 &&
-           (now_ms() >= identity->expires_ms ||
+           (event_time_now() / 1000000 >= identity->expires_ms ||
                    (identity->expires_ns != 0 && clock_now_ns() >= identity->expires_ns));
 }
 

@@ -246,14 +246,7 @@ is_attempt(const struct act *act)
 bool
 observe(abx_box *box, const struct subject *subject, const struct act *act)
 {
-    const abx_request request = {
-        .size = sizeof request,
-        .kind = act->request,
-        .access = act->access,
-        .port = act->port,
-        .target = act->target,
-        .verb = act->verb,
-    };
+    const abx_request request = act_request(act);
     struct subject who = *subject;
     char program[PATH_MAX];
     struct ruling ruling;

@@ -17,6 +17,19 @@ act_has_verb(uint32_t request)
            request == ABX_REQUEST_ACTION;
 }
 
+abx_request
+act_request(const struct act *act)
+{
+    return (abx_request){
+        .size = sizeof(abx_request),
+        .kind = act->request,
+        .access = act->access,
+        .port = act->port,
+        .target = act->target,
+        .verb = act->verb,
+    };
+}
+
 uint32_t
 layer_of(const struct act *act)
 {

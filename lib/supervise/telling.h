@@ -18,6 +18,8 @@ struct grounds {
 /* The verb is part of what is asked for: the method of a request, the host of a credential, the
  * arguments of an action. */
 bool act_has_verb(uint32_t request);
+/* What a policy is asked about it; the texts stay the act's. */
+abx_request act_request(const struct act *act);
 uint32_t layer_of(const struct act *act);
 /* The facts that every event of a box has.  `label` is borrowed until the event is made. */
 void tell_begin(struct event_draft *draft, abx_box *box, uint32_t type, uint64_t command,
