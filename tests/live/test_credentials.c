@@ -10,14 +10,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SECRET "zzre/al+1234567890"
@@ -28,47 +26,7 @@
 static struct abxtest test;
 static struct abxtest_result result;
 
-/* ---- a network outside: every name of it is this server ---- */
-
-static struct sockaddr_in public_address = { .sin_family = AF_INET };
-
-int
-getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
-        struct addrinfo **ret_list)
-{
-    struct addrinfo *info = calloc(1, sizeof *info);
-
-    public_address.sin_addr.s_addr = htonl(0x08080808);
-    public_address.sin_port = htons((uint16_t)atoi(service));
-    *info = (struct addrinfo){ .ai_family = AF_INET,
-        .ai_socktype = SOCK_STREAM,
-        .ai_addr = (struct sockaddr *)&public_address,
-        .ai_addrlen = sizeof public_address };
-    *ret_list = info;
-    return 0;
-}
-
-void
-freeaddrinfo(struct addrinfo *list)
-{
-    free(list);
-}
-
-int
-connect(int fd, const struct sockaddr *address, socklen_t length)
-{
-    struct sockaddr_in in;
-
-    if (address->sa_family == AF_INET) {
-        memcpy(&in, address, sizeof in);
-        if (in.sin_addr.s_addr == htonl(0x08080808)) {
-            in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        }
-        address = (const struct sockaddr *)&in;
-        length = sizeof in;
-    }
-    return (int)syscall(SYS_connect, fd, address, length);
-}
+/* ---- a network outside: every name of it is this server (fake_outside.c) ---- */
 
 static int listener;
 static uint16_t port;
