@@ -345,34 +345,37 @@ keep_grant(struct call *call, const struct act *act, int object, int directory, 
     return true;
 }
 
-bool
-call_is_allowed(const struct call *call, const struct act *act)
+abx_verdict
+call_weigh(const struct call *call, const struct act *act, uint64_t *ret_counted)
 {
     const struct broker *broker = call->boundary->broker;
     const struct subject subject = { .command = call->command, .pid = call->pid };
     struct act quiet = *act;
-    uint64_t counted = 0, unused = 0;
+    uint64_t unused = 0;
 
+    *ret_counted = 0;
     quiet.quiet = true;
-    quiet.counted = &counted;
-    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ALLOW &&
-           counted == 0;
+    quiet.counted = ret_counted;
+    return broker->decide(broker->data, &subject, &quiet, &unused);
+}
+
+bool
+call_is_allowed(const struct call *call, const struct act *act)
+{
+    uint64_t counted;
+
+    return call_weigh(call, act, &counted) == ABX_VERDICT_ALLOW && counted == 0;
 }
 
 /* Whether it is asked about, or takes a use of a grant: of these what they are for is shown. */
 static bool
 is_for_once(const struct call *call, const struct act *act)
 {
-    const struct broker *broker = call->boundary->broker;
-    const struct subject subject = { .command = call->command, .pid = call->pid };
-    struct act quiet = *act;
-    uint64_t counted = 0, unused = 0;
+    struct act named = *act;
+    uint64_t counted;
 
-    quiet.quiet = true;
-    quiet.counted = &counted;
-    quiet.content = -1;
-    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ASK ||
-           counted != 0;
+    named.content = -1;
+    return call_weigh(call, &named, &counted) == ABX_VERDICT_ASK || counted != 0;
 }
 
 /* What a yes is for, of a path; false, and told: it cannot be shown, so nobody is asked. */
@@ -481,19 +484,16 @@ call_judge(struct call *call, const struct act *act)
 abx_verdict
 call_look(struct call *call, uint32_t access, const char *path)
 {
-    const struct broker *broker = call->boundary->broker;
-    const struct subject subject = { .command = call->command, .pid = call->pid };
-    struct act act = {
+    const struct act act = {
         .request = ABX_REQUEST_PATH,
         .access = access,
         .target = path,
         .verb = "rename",
         .content = -1,
-        .quiet = true,
     };
-    uint64_t unused = 0;
+    uint64_t unused;
 
-    return broker->decide(broker->data, &subject, &act, &unused);
+    return call_weigh(call, &act, &unused);
 }
 
 void

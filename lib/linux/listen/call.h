@@ -111,6 +111,9 @@ void call_done(struct call *call); /* closes and frees what it owns */
  * holds its name, or -1; where nothing stands yet an ALLOW counts for that name in it, and for the
  * file that another call made there meanwhile. */
 abx_verdict call_decide(struct call *call, const struct act *act, int object, int directory);
+/* The broker's verdict without an event, a question or a use taken; *ret_counted: the grant that a
+ * use would be taken of, 0: none. */
+abx_verdict call_weigh(const struct call *call, const struct act *act, uint64_t *ret_counted);
 /* Whether it is allowed at all times, as most acts are: asks, tells and counts nothing. */
 bool call_is_allowed(const struct call *call, const struct act *act);
 /* Whether policy allows what comes of a call that was answered already: nothing can be asked. */

@@ -15,18 +15,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-static bool
-is_asked_about(const struct call *call, const struct act *act)
-{
-    const struct broker *broker = call->boundary->broker;
-    const struct subject subject = { .command = call->command, .pid = call->pid };
-    struct act quiet = *act;
-    uint64_t unused = 0;
-
-    quiet.quiet = true;
-    return broker->decide(broker->data, &subject, &quiet, &unused) == ABX_VERDICT_ASK;
-}
-
 /* CALL_CONTINUE: allowed. */
 static enum call_result
 decide(struct call *call, const char *target, const char *asked, int object)
@@ -40,9 +28,10 @@ decide(struct call *call, const char *target, const char *asked, int object)
         .content = -1,
     };
     AUTO(str_done) struct str shown = { 0 };
+    uint64_t unused;
     int r;
 
-    if (object >= 0 && is_asked_about(call, &act)) {
+    if (object >= 0 && call_weigh(call, &act, &unused) == ABX_VERDICT_ASK) {
         if (!call->on_worker) {
             return CALL_WORKER;
         }

@@ -92,19 +92,16 @@ connect_own(struct call *call, int fd, const struct address *address, int object
 static bool
 means_host(const struct call *call, const struct address *address)
 {
-    const struct broker *broker = call->boundary->broker;
-    const struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
     struct refusal refusal = { 0 };
     const struct act act = { .request = ABX_REQUEST_CONNECT,
         .port = address_port(address),
         .target = "localhost",
         .verb = "connect",
         .content = -1,
-        .quiet = true,
         .refusal = &refusal };
-    uint64_t unused = 0;
+    uint64_t unused;
 
-    return broker->decide(broker->data, &subject, &act, &unused) == ABX_VERDICT_DENY &&
+    return call_weigh(call, &act, &unused) == ABX_VERDICT_DENY &&
            strcmp(refusal.rule, "network:loopback") == 0;
 }
 

@@ -230,17 +230,12 @@ handle_bind(struct call *call)
 static bool
 is_for_host(const struct call *call, uint32_t port)
 {
-    const struct broker *broker = call->boundary->broker;
-    const struct subject subject = { .command = call->command, .pid = call->pid, .program = "" };
-    const struct act act = { .request = ABX_REQUEST_LISTEN,
-        .port = port,
-        .target = "",
-        .verb = "listen",
-        .content = -1,
-        .quiet = true };
-    uint64_t unused = 0;
+    const struct act act = {
+        .request = ABX_REQUEST_LISTEN, .port = port, .target = "", .verb = "listen", .content = -1
+    };
+    uint64_t unused;
 
-    return broker->decide(broker->data, &subject, &act, &unused) == ABX_VERDICT_ALLOW;
+    return call_weigh(call, &act, &unused) == ABX_VERDICT_ALLOW;
 }
 
 /* A port that opens is worth knowing; one that the policy lists is the host's too from now on. */
