@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns what an action is asked to do: its arguments held against what each layer declares, and
- * written in their one form, which is shown, counted and granted.  Pure, any thread. */
+ * written in their one form (action_form.c).  Pure, any thread. */
 #include "policy/action.h"
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "policy/builder.h"
 #include "policy/index.h"
@@ -17,140 +16,6 @@
 #define NESTING_OF_ARGUMENTS 8u
 
 const char *const argument_words[ARGUMENT_TYPES] = { "string", "integer", "boolean", "array" };
-
-/* ---- the one form ---- */
-static void
-add_unseen(struct str *out, uint32_t point)
-{
-    if (point >= 0x10000) {
-        point -= 0x10000;
-        str_printf(out, "\\u%04x\\u%04x", 0xd800 + (point >> 10), 0xdc00 + (point & 0x3ff));
-    } else {
-        str_printf(out, "\\u%04x", point);
-    }
-}
-
-void
-action_add_text(struct str *out, const char *text)
-{
-    str_add(out, "\"");
-    while (*text != '\0') {
-        const unsigned char *at = (const unsigned char *)text;
-        size_t length = utf8_sequence(at, strlen(text));
-        AUTO(freep) char *shown = NULL;
-
-        length = length == 0 ? 1 : length; /* there is no such text in JSON */
-        if (length == 1) {
-            if (*at < ' ' || *at == 0x7f) {
-                add_unseen(out, *at);
-            } else {
-                str_add(out, *at == '"' || *at == '\\' ? "\\" : "");
-                str_add_bytes(out, text, 1);
-            }
-        } else {
-            shown = text_escape(text, length, false);
-            if (shown == NULL) {
-                out->failed = true;
-            } else if (strncmp(shown, text, length) == 0) {
-                str_add_bytes(out, text, length);
-            } else {
-                add_unseen(out, utf8_character(at, length));
-            }
-        }
-        text += length;
-    }
-    str_add(out, "\"");
-}
-
-struct names {
-    const char **list;
-    size_t n;
-};
-
-static bool
-take_name(void *data, const char *key, const struct json *value)
-{
-    struct names *names = data;
-
-    names->list[names->n++] = key;
-    return true;
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The names of an object's members, sorted; caller frees.  NULL: no memory. */
-static const char **
-sorted_names(const struct json *object, size_t *ret_n)
-{
-    struct names names = { calloc(json_count(object) + 1, sizeof *names.list), 0 };
-
-    if (names.list != NULL) {
-        json_each_member(object, take_name, &names);
-        qsort(names.list, names.n, sizeof *names.list, by_name);
-    }
-    *ret_n = names.n;
-    return names.list;
-}
-
-/* Whether a server that holds numbers as doubles reads it as the same. */
-static bool
-is_exact(int64_t number)
-{
-    static const int64_t most = (INT64_C(1) << 53) - 1;
-
-    return number >= -most && number <= most;
-}
-
-/* False: it has a number that is no integer, or not read as one by all. */
-static bool
-add_any(struct str *out, const struct json *value)
-{
-    AUTO(freep) const char **names = NULL;
-    size_t n = json_count(value);
-    bool ok = true;
-
-    switch (json_kind_of(value)) {
-    case JSON_KIND_NULL:
-        str_add(out, "null");
-        return true;
-    case JSON_KIND_BOOL:
-        str_add(out, json_truth(value) ? "true" : "false");
-        return true;
-    case JSON_KIND_INTEGER:
-        str_printf(out, "%" PRId64, json_number(value));
-        return is_exact(json_number(value));
-    case JSON_KIND_REAL:
-        return false;
-    case JSON_KIND_TEXT:
-        action_add_text(out, json_text(value));
-        return true;
-    case JSON_KIND_ARRAY:
-        str_add(out, "[");
-        for (size_t i = 0; i < n && ok; i++) {
-            str_add(out, i == 0 ? "" : ",");
-            ok = add_any(out, json_element(value, i));
-        }
-        str_add(out, "]");
-        return ok;
-    case JSON_KIND_OBJECT:
-        break;
-    }
-    names = sorted_names(value, &n);
-    out->failed = out->failed || names == NULL;
-    str_add(out, "{");
-    for (size_t i = 0; names != NULL && i < n && ok; i++) {
-        str_add(out, i == 0 ? "" : ",");
-        action_add_text(out, names[i]);
-        str_add(out, ":");
-        ok = add_any(out, json_member(value, names[i]));
-    }
-    str_add(out, "}");
-    return ok;
-}
 
 /* ---- what does not fit ---- */
 static bool misfit(struct fail *fail, const char *name, size_t element, const char *format, ...)
@@ -256,7 +121,7 @@ fit_integer(struct str *out, const struct argument *argument, struct value value
         return misfit(fail, argument->name, element, "'%.80s' is no integer in its plain form",
                 value.text);
     }
-    if (!is_exact(number)) {
+    if (!action_is_exact(number)) {
         return misfit(fail, argument->name, element,
                 "%" PRId64 " is beyond 2^53 - 1, where servers read different numbers", number);
     }
@@ -450,7 +315,7 @@ static bool
 check_names(const struct action_type *type, const struct given *given, struct fail *fail)
 {
     size_t n = 0;
-    AUTO(freep) const char **names = given->json == NULL ? NULL : sorted_names(given->json, &n);
+    AUTO(freep) const char **names = given->json == NULL ? NULL : action_names(given->json, &n);
 
     if (given->json != NULL && names == NULL) {
         fail_nomem(fail);
@@ -592,7 +457,7 @@ form_any(const struct json *json, struct action_form *form, struct fail *fail)
 {
     struct str out = { 0 };
 
-    if (json != NULL && !add_any(&out, json)) {
+    if (json != NULL && !action_add_json(&out, json)) {
         fail_set(fail, ABX_ERR_DENIED, 0,
                 "action:", "a number among the arguments is no integer, or beyond 2^53 - 1");
         str_done(&out);

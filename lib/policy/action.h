@@ -4,6 +4,7 @@
 #ifndef ABX_POLICY_ACTION_H
 #define ABX_POLICY_ACTION_H
 
+#include "base/json.h"
 #include "base/str.h"
 #include "policy/expression.h"
 #include "policy/policy.h"
@@ -40,6 +41,12 @@ struct action_type {
 
 /* The canonical form: members by name, no space, what is not seen as \uXXXX. */
 void action_add_text(struct str *out, const char *text);
+/* False: it has a number that is no integer, or not read as one by all. */
+bool action_add_json(struct str *out, const struct json *value);
+/* Whether a server that holds numbers as doubles reads it as the same. */
+bool action_is_exact(int64_t number);
+/* The names of an object's members, sorted; caller frees.  NULL: no memory. */
+const char **action_names(const struct json *object, size_t *ret_n);
 /* Members of the policy document after the name; nothing where nothing is declared. */
 void action_emit(struct str *out, const struct action_type *type);
 
