@@ -147,23 +147,23 @@ add_argument(struct str *out, const char *pointer, const struct json *value)
     return !out->failed;
 }
 
-/* The arguments of an action, or NULL; the caller frees. */
+/* What such a request has in this field, or NULL; the caller frees. */
 static struct json *
-read_arguments(abx_event *event)
+read_json(abx_event *event, int64_t request, uint32_t key)
 {
-    const char *verb = event_text(event, ABX_FIELD_VERB);
+    const char *text = event_text(event, key);
     struct json_problem problem;
 
-    return verb == NULL || event_number(event, ABX_FIELD_REQUEST) != ABX_REQUEST_ACTION
+    return text == NULL || event_number(event, ABX_FIELD_REQUEST) != request
                    ? NULL
-                   : json_read(verb, strlen(verb), JSON_NESTING_MAX, &problem);
+                   : json_read(text, strlen(text), JSON_NESTING_MAX, &problem);
 }
 
 /* "write path: open", "http: PUT". */
 static void
 add_act(struct str *out, abx_event *event)
 {
-    struct json *arguments = read_arguments(event);
+    struct json *arguments = read_json(event, ABX_REQUEST_ACTION, ABX_FIELD_VERB);
     const char *request = name_of_request((uint32_t)event_number(event, ABX_FIELD_REQUEST));
     const char *access = name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS));
     const char *verb = event_text(event, ABX_FIELD_VERB);
@@ -200,6 +200,27 @@ add_target(struct str *out, abx_event *event)
         str_printf(out, " port %lld", (long long)port);
     }
     str_add(out, "\n");
+}
+
+/* A line for each argument of a program, as far as they are shown. */
+static void
+add_command(struct str *out, abx_event *event)
+{
+    struct json *shown = read_json(event, ABX_REQUEST_EXEC, ABX_FIELD_BOUND);
+    const struct json *arguments = json_member(shown, "arguments");
+    const struct json *count = json_member(shown, "argument_count");
+    const int64_t more = json_number(count) - (int64_t)json_count(arguments);
+
+    for (size_t i = 0; i < json_count(arguments); i++) {
+        line_start(out, "argument");
+        add_value(out, json_element(arguments, i));
+        str_add(out, "\n");
+    }
+    if (more > 0) {
+        line_start(out, "argument");
+        str_printf(out, "[%lld MORE ARGUMENTS]\n", (long long)more);
+    }
+    json_free(shown);
 }
 
 static void
@@ -269,6 +290,7 @@ event_write_text(struct str *out, abx_event *event)
     str_printf(out, "%s\n", header(event->type));
     add_act(out, event);
     add_target(out, event);
+    add_command(out, event);
     add_text(out, event, ABX_FIELD_ASKED, "spelled");
     add_program(out, event);
     for (size_t i = 0; i < N_ELEMENTS(after); i++) {

@@ -136,6 +136,33 @@ START_TEST(no_argument_of_an_action_is_hidden_by_another)
 }
 END_TEST
 
+START_TEST(the_arguments_of_a_program_are_shown)
+{
+    struct event_draft draft = { .type = ABX_EVENT_APPROVAL };
+    abx_event *event;
+    char *text;
+
+    draft_number(&draft, ABX_FIELD_REQUEST, ABX_REQUEST_EXEC);
+    draft_number(&draft, ABX_FIELD_ACCESS, ABX_ACCESS_EXEC);
+    draft_text(&draft, ABX_FIELD_VERB, "exec");
+    draft_text(&draft, ABX_FIELD_TARGET, "/usr/bin/rm");
+    draft_text(&draft, ABX_FIELD_BOUND,
+            "{\"program\":{\"sha256\":\"00\",\"length\":1},\"arguments\":[\"rm\",\"-rf\",\"/"
+            "a\\nb\"],"
+            "\"argument_count\":7,\"arguments_sha256\":\"00\"}");
+    event = event_make(&draft);
+    ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
+    ck_assert_msg(strstr(text, "  what       /usr/bin/rm\n"
+                               "  argument   \"rm\"\n"
+                               "  argument   \"-rf\"\n"
+                               "  argument   \"/a\\u000ab\"\n"
+                               "  argument   [4 MORE ARGUMENTS]\n") != NULL,
+            "%s", text);
+    abx_free(text);
+    event_unref(event);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -146,6 +173,7 @@ make_suite(void)
             (int)(sizeof values / sizeof values[0]));
     tcase_add_test(tcase, the_middle_of_what_is_long_is_left_out_and_counted);
     tcase_add_test(tcase, no_argument_of_an_action_is_hidden_by_another);
+    tcase_add_test(tcase, the_arguments_of_a_program_are_shown);
     tcase_add_test(tcase, a_question_has_the_real_target_beside_what_was_spelled);
     suite_add_tcase(suite, tcase);
     return suite;
