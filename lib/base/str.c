@@ -266,3 +266,11 @@ hex_digit(char c)
     }
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
+
+int
+hex_byte(const char *digits)
+{
+    const int high = hex_digit(digits[0]), low = high < 0 ? -1 : hex_digit(digits[1]);
+
+    return low < 0 ? -1 : high * 16 + low;
+}

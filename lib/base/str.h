@@ -44,5 +44,6 @@ void str_add_json(struct str *str, const char *text);
 void str_add_json_bytes(struct str *str, const char *bytes, bool escape_backslash);
 
 int hex_digit(char c); /* -1: it is none */
+int hex_byte(const char *digits); /* two of them; -1: they are none */
 
 #endif

@@ -98,7 +98,7 @@ http_authority_parse(struct span text, struct span *ret_host, uint16_t *ret_port
 static int
 decoded(struct span path, size_t *i)
 {
-    int high, low;
+    int byte;
 
     if (path.at[*i] != '%') {
         return (unsigned char)path.at[(*i)++];
@@ -106,10 +106,9 @@ decoded(struct span path, size_t *i)
     if (path.length - *i < 3) {
         return -1;
     }
-    high = hex_digit(path.at[*i + 1]);
-    low = hex_digit(path.at[*i + 2]);
+    byte = hex_byte(path.at + *i + 1);
     *i += 3;
-    return high < 0 || low < 0 ? -1 : high << 4 | low;
+    return byte;
 }
 
 static bool

@@ -142,9 +142,8 @@ decode_piece(struct piece piece, bool plus_is_space, char *to)
     for (size_t i = 0; i < piece.length; i++) {
         char c = piece.at[i];
 
-        if (c == '%' && i + 2 < piece.length && hex_digit(piece.at[i + 1]) >= 0 &&
-                hex_digit(piece.at[i + 2]) >= 0) {
-            c = (char)(hex_digit(piece.at[i + 1]) * 16 + hex_digit(piece.at[i + 2]));
+        if (c == '%' && i + 2 < piece.length && hex_byte(piece.at + i + 1) >= 0) {
+            c = (char)hex_byte(piece.at + i + 1);
             i += 2;
         } else if (c == '+' && plus_is_space) {
             c = ' ';

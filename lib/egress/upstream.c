@@ -52,11 +52,10 @@ read_login(struct upstream_proxy *proxy, const char *login, size_t length, struc
         return wrong(fail, "its user and password are too long");
     }
     for (size_t i = 0; i < length; i++) {
-        int high = login[i] == '%' && i + 2 < length ? hex_digit(login[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(login[i + 2]) : -1;
+        const int byte = login[i] == '%' && i + 2 < length ? hex_byte(login + i + 1) : -1;
 
-        plain[n++] = low >= 0 ? (char)(high * 16 + low) : login[i];
-        i += low >= 0 ? 2 : 0;
+        plain[n++] = byte >= 0 ? (char)byte : login[i];
+        i += byte >= 0 ? 2 : 0;
     }
     if (memchr(login, ':', length) == NULL) {
         plain[n++] = ':'; /* a user alone has an empty password */

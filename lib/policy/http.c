@@ -58,7 +58,7 @@ is_plain_byte(char c)
 static bool
 is_encoded(const char *at)
 {
-    return at[0] == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0;
+    return at[0] == '%' && hex_byte(at + 1) >= 0;
 }
 
 /* Writes the path decoded; says what is wrong with it, or NULL. */
@@ -72,7 +72,7 @@ decode_path(const char *path, size_t length, char *out)
             if (i + 2 >= length || !is_encoded(path + i)) {
                 return "a '%' in the path is not followed by two hexadecimal digits";
             }
-            byte = (char)(hex_digit(path[i + 1]) * 16 + hex_digit(path[i + 2]));
+            byte = (char)hex_byte(path + i + 1);
             i += 2;
             if (byte == '/' || byte == '\\') {
                 return "the path has an encoded slash or backslash";

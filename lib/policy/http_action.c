@@ -139,12 +139,10 @@ decode(const char *text, size_t length, struct fail *fail)
         char byte = text[i] == '+' ? ' ' : text[i];
 
         if (byte == '%') {
-            if (i + 2 >= length || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0) {
-                byte = '\0';
-            } else {
-                byte = (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-                i += 2;
-            }
+            const int number = i + 2 < length ? hex_byte(text + i + 1) : -1;
+
+            byte = number < 0 ? '\0' : (char)number;
+            i += 2;
         }
         if ((unsigned char)byte < ' ' || byte == 0x7f) {
             str_done(&out);

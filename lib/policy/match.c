@@ -110,8 +110,8 @@ take_byte(const char **at, const char *end, unsigned char *ret_byte)
         if (p == end) {
             return false;
         }
-        if (*p == 'x' && end - p > 2 && hex_digit(p[1]) >= 0 && hex_digit(p[2]) >= 0) {
-            *ret_byte = (unsigned char)(hex_digit(p[1]) * 16 + hex_digit(p[2]));
+        if (*p == 'x' && end - p > 2 && hex_byte(p + 1) >= 0) {
+            *ret_byte = (unsigned char)hex_byte(p + 1);
             *at = p + 3;
             return true;
         }

@@ -96,11 +96,11 @@ read_escape(const char *p, char *ret_byte, struct fail *fail)
         *ret_byte = p[1];
         return 2;
     }
-    if (hex_digit(p[2]) < 0 || hex_digit(p[3]) < 0) {
+    if (hex_byte(p + 2) < 0) {
         fail_set(fail, ABX_ERR_POLICY, 0, "", "'\\x' wants two hexadecimal digits");
         return 0;
     }
-    *ret_byte = (char)(hex_digit(p[2]) * 16 + hex_digit(p[3]));
+    *ret_byte = (char)hex_byte(p + 2);
     if (*ret_byte == '\0' || *ret_byte == '/') {
         fail_set(fail, ABX_ERR_POLICY, 0, "", "'\\x%c%c' cannot be part of a name", p[2], p[3]);
         return 0;

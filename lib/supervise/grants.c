@@ -236,8 +236,8 @@ unescape(const char *text, size_t *ret_length)
 
         if (byte == '\\' && *text != '\0') {
             byte = *text++;
-            if (byte == 'x' && hex_digit(text[0]) >= 0 && hex_digit(text[1]) >= 0) {
-                byte = (char)(hex_digit(text[0]) * 16 + hex_digit(text[1]));
+            if (byte == 'x' && hex_byte(text) >= 0) {
+                byte = (char)hex_byte(text);
                 text += 2;
             }
         }
