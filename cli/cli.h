@@ -22,6 +22,10 @@ struct options {
     size_t n_variables;
     const char *credentials[32]; /* "NAME=env:VARIABLE" and so on */
     size_t n_credentials;
+    const char *principal; /* on whose behalf; NULL: nobody's */
+    const char *agent_session;
+    const char *delegation;
+    const char *delegation_expires; /* as it was given; identity.c reads it */
     const char *cwd;
     double timeout_s; /* 0 is none */
     bool tty;
@@ -68,6 +72,11 @@ void print_escaped(FILE *stream, const char *text);
 bool credentials_give(const struct options *options, abx_box *box, abx_error **ret_error);
 /* Answers an event for a secret that no option named. */
 void credential_refuse(abx_context *context, abx_event *event);
+
+/* identity.c: what the options say of on whose behalf the command runs; NULL where they say
+ * nothing. False: *ret_error says why, or an error was printed. */
+bool identity_make(
+        const struct options *options, abx_identity **ret_identity, abx_error **ret_error);
 
 /* ask.c: puts questions to a person or a program. */
 struct asker;

@@ -17,6 +17,7 @@ struct run {
     struct options options;
     abx_context *context;
     abx_policy *policy;
+    abx_identity *identity; /* or NULL */
     abx_box *box;
     abx_process *process;
     struct asker *asker;
@@ -252,6 +253,7 @@ open_box(struct run *run)
         }
     }
     if (!policy_load(&run->options, &run->policy, &error) ||
+            !identity_make(&run->options, &run->identity, &error) ||
             abx_context_new(&context_options, &run->context, &error) < 0) {
         return refuse(run, error);
     }
@@ -260,7 +262,7 @@ open_box(struct run *run)
         return false;
     }
     run->wait_handle = (int)abx_context_take_wait_handle(run->context);
-    if (abx_box_open(run->context, run->policy, NULL, &run->box, &error) < 0 ||
+    if (abx_box_open(run->context, run->policy, run->identity, &run->box, &error) < 0 ||
             !credentials_give(&run->options, run->box, &error)) {
         return refuse(run, error);
     }
@@ -399,6 +401,7 @@ run_with_options(int argc, char **argv, bool learns)
     free(run.approver);
     abx_process_unref(run.process);
     abx_box_unref(run.box);
+    abx_identity_unref(run.identity);
     abx_policy_unref(run.policy);
     abx_context_unref(run.context);
     if (run.wait_handle >= 0) {

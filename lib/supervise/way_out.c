@@ -82,8 +82,8 @@ way_out_open(abx_box *box, struct fail *fail)
         fail_set(fail, ABX_ERR_INVALID, 0, "open:identity",
                 "the policy tells hosts on whose behalf a request is made, and the box has no "
                 "identity");
-        fail_remedy(
-                fail, "open the box with an abx_identity, or take \"identity\" out of the policy");
+        fail_remedy(fail, "open the box with an identity (abx_identity_new, or agentbox run "
+                          "--principal), or take \"identity\" out of the policy");
         return ABX_ERR_INVALID;
     }
     pthread_mutex_lock(&context->starting);

@@ -11,6 +11,7 @@ import tempfile
 
 agentbox = os.path.abspath(sys.argv[1])
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$"
+KIM = ["--principal", "kim@example.com", "--agent-session", "s-9"]
 # what is tried, arguments, exit status, what standard output and standard error then match
 CASES = [
     ("help", ["help"], 0, r"^usage: agentbox", r"^$"),
@@ -96,6 +97,20 @@ CASES = [
      r"no credential 'rh'"),
     ("what stands for a secret", ["run", "--policy", "credential.json", "--credential", "hr=file:secret", "--", "sh", "-c",
                                   "echo ${#HR_TOKEN}; env"], 0, r"(?s)^40\n(?!.*zzreal)", r"^$"),
+    ("a principal alone", ["run", "--principal", "kim", "--", "true"], 125, r"^$", r"belong together: give also '--agent-session'"),
+    ("a session alone", ["learn", "-o", "learned", "--agent-session", "s", "--", "true"], 125, r"^$", r"belong together: give also '--principal'"),
+    ("nothing that expires", ["run", *KIM, "--delegation-expires", "+60", "--", "true"], 125, r"^$", r"what expires is a delegation: give also '--delegation'"),
+    ("a name that is not seen", ["run", "--principal", "k\u200bim", "--agent-session", "s", "--", "true"], 125, r"^$", r"the principal is empty, longer than"),
+    *((f"an hour that is none: {when}", ["run", *KIM, "--delegation", "d", "--delegation-expires", when, "--", "true"], 125, r"^$",
+       r"--delegation-expires wants a time such as [^,]*Z, or \+SECONDS from now, not") for when in
+      ("18:00", "60", "+", "+1s", "+-1", "+nan", "2126-02-30T00:00:00Z", "2126-05-01T18:00:00", "2126-05-01T18:00:00.Z", "2126-05-01T18:00:00+1", "2126-05-01T25:00:00Z")),
+    *((f"a delegation that is over: {when}", ["run", *KIM, "--delegation", "d", "--delegation-expires", when, "--", "true"], 125, r"^$",
+       r"the delegation 'd' that this session acts under expired at 20[^\n]*\[identity:delegation\]\n[^\n]*under a new delegation\n$") for when in
+      ("+0", "2020-02-29T23:59:59Z", "2020-02-29T23:59:59.25+23:00")),
+    *((f"a delegation that holds: {when}", ["run", *KIM, "--delegation", "d", "--delegation-expires", when, "--policy", "identity.json", "--", "true"], 0,
+       r"^$", r"^$") for when in ("+600", "+600.5", "2126-02-28T23:59:59Z", "2126-05-01T18:00:00.25-01:30")),
+    ("an identity that is wanted", ["run", "--policy", "identity.json", "--", "true"], 125, r"^$", r"the box has no identity.*\n.*agentbox run --principal"),
+    ("a host for a policy that wants an identity", ["preflight", "--policy", "identity.json"], 0, r"(?m)^box +yes ", r"^$"),
     ("a relative path", ["explain", "read", "x"], 125, r"^$", r"'x': the target must be an absolute path"),
     ("a host that can", ["preflight"], 0, r"(?m)^box +yes ", r"^$"),
     ("a policy that this build cannot", ["preflight", "--policy", "nested.json"], 1, r"(?m)^box +no ", r"^$"),
@@ -150,6 +165,11 @@ def audit():
         page = Page(call("audit", "report", "--html", "log").stdout)
         yield "the page's text", hostile in page.text
         yield "nothing but its own elements", not page.elements & {"script", "img", "src", "href", "onerror", "link", "iframe"}
+        call("run", *KIM, "--delegation", "d-7", "--events", "events", "--audit", "named", "--", "sh", "-c", "echo >/etc/x")
+        with open(os.path.join(workspace, "events")) as file:
+            lines = [*map(json.loads, [*file, *call("audit", "show", "--json", "named").stdout.splitlines()])]
+        yield "on whose behalf", len(lines) == 9 and {(line["principal"], line["agent_session"], line["delegation"]) for line in lines} == {
+            ("kim@example.com", "s-9", "d-7")}
         done = call("audit", "verify", "/dev/null")
         yield "no regular file", done.returncode == 125 and "no regular file" in done.stderr
         with open(os.path.join(workspace, "log"), "r+b") as file:
@@ -186,6 +206,9 @@ def main():
             json.dump({"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": [
                 {"host": "hr.test", "http": [{"methods": ["GET"], "path": "/v1"}]}]},
                 "credentials": [{"name": "hr", "env": "HR_TOKEN", "hosts": ["hr.test"]}]}, file)
+        with open(os.path.join(workspace, "identity.json"), "w") as file:
+            json.dump({"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": ["hr.test"]},
+                       "identity": {"header": "X-Agent-Identity", "hosts": ["hr.test"]}}, file)
         with open(os.path.join(workspace, "proxy.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write",
                        "network": {"mode": "filtered", "upstream": "http://user:zzreal1234567890@proxy.test:3128"}}, file)

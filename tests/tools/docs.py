@@ -31,7 +31,7 @@ for field, name in re.findall(r'\{ ABX_FIELD_(\w+), "(\w+)"', text("lib/event/js
     expect("docs/events.md", [f"`{field}`", f"`{name}`"])
 
 usage = text("cli/main.c") + text("cli/options.c")
-expect("docs/agentbox-cli.md", sorted(set(re.findall(r'"(--[a-z]+)"', usage)) - {"--help", "--version"}))
+expect("docs/agentbox-cli.md", sorted(set(re.findall(r'"(--[a-z-]+)"', usage)) - {"--help", "--version"}))
 
 for page in [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("bindings/*/*.md")]:
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
