@@ -430,6 +430,25 @@ START_TEST(a_listed_socket_of_the_host_is_reached_and_no_other)
 }
 END_TEST
 
+START_TEST(the_cache_of_names_is_absent_and_no_denial)
+{
+    net_box_close(&net);
+    net_box_open_policy(&net,
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/usr\",\"/bin\",\"/lib\",\"/"
+            "lib64\","
+            "\"/etc\",\"/"
+            "tmp\"]}},\"network\":{\"mode\":\"filtered\",\"allow\":[\"allowed.test\"]}}");
+    net_box_expect(&net,
+            "for n in ('/var/run/nscd/socket', '/run/nscd/socket', '/var/run/other'):\n"
+            "    try: socket.socket(socket.AF_UNIX).connect(n); print(n)\n"
+            "    except OSError as e: print(name(e))\n"
+            "print(socket.gethostbyname('localhost'))",
+            "ENOENT\nENOENT\nEACCES\n127.0.0.1\n");
+    ck_assert(net_box_denied(&net, "connect /var/run/other\n"));
+    ck_assert(!net_box_denied(&net, "nscd"));
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -461,6 +480,7 @@ make_suite(void)
     tcase_add_test(tcase, a_port_that_is_taken_on_the_host_is_told);
     tcase_add_loop_test(
             tcase, a_listed_socket_of_the_host_is_reached_and_no_other, 0, N_ELEMENTS(unix_cases));
+    tcase_add_test(tcase, the_cache_of_names_is_absent_and_no_denial);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -141,6 +141,25 @@ connect_host(struct call *call, const struct resolved *resolved)
     return host < 0 ? call_fail(call, -host) : net_connect_object(call, host);
 }
 
+/* The host's cache of users and names, for which every C library looks before it does anything by
+ * name, and without which it goes on.  In a box there is none, unless the policy lists it. */
+static bool
+is_absent_cache(const struct call *call, const char *path)
+{
+    static const char *const names[] = { "/var/run/nscd/socket", "/run/nscd/socket" };
+    struct act act = { .request = ABX_REQUEST_SOCKET, .verb = "connect", .content = -1 };
+    bool is_listed = false;
+
+    if (strcmp(path, names[0]) != 0 && strcmp(path, names[1]) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
+        act.target = names[i];
+        is_listed |= call_is_allowed(call, &act);
+    }
+    return !is_listed;
+}
+
 enum call_result
 net_connect_unix(struct call *call, const struct address *address)
 {
@@ -151,6 +170,9 @@ net_connect_unix(struct call *call, const struct address *address)
     resolved_init(&resolved);
     if (!path_of(address, path)) {
         return connect_abstract(call, address);
+    }
+    if (is_absent_cache(call, path)) {
+        return call_fail(call, ENOENT);
     }
     r = resolve_text(call, AT_FDCWD, path, RESOLVE_FOLLOW, &resolved);
     r = r < 0 ? r : resolved_path(call, &resolved);
