@@ -107,6 +107,10 @@ record_text(struct str *out, const struct record *record, const struct json *bod
         add_word(&line, " ", body_text(body, "layer"));
         add_number(&line, body, "box");
         add_number(&line, body, "command");
+        add_word(&line, " for ", body_text(body, "principal"));
+        add_word(&line, " agent ", body_text(body, "agent_session"));
+        add_word(&line, " delegation ", body_text(body, "delegation"));
+        add_word(&line, " call ", body_text(body, "label"));
         str_add(&line, " ");
         body_summary(body, &line);
     }

@@ -170,6 +170,8 @@ def audit():
             lines = [*map(json.loads, [*file, *call("audit", "show", "--json", "named").stdout.splitlines()])]
         yield "on whose behalf", len(lines) == 9 and {(line["principal"], line["agent_session"], line["delegation"]) for line in lines} == {
             ("kim@example.com", "s-9", "d-7")}
+        shown = call("audit", "show", "named").stdout.splitlines()
+        yield "on whose behalf, for people", len(shown) == 6 and all(" for kim@example.com agent s-9 delegation d-7" in line for line in shown)
         done = call("audit", "verify", "/dev/null")
         yield "no regular file", done.returncode == 125 and "no regular file" in done.stderr
         with open(os.path.join(workspace, "log"), "r+b") as file:
