@@ -33,12 +33,19 @@ add_text(struct str *out, abx_event *event, uint32_t key, const char *name)
     }
 }
 
-static const char *
-header(uint32_t type)
+static bool
+is_action(abx_event *event)
 {
-    switch (type) {
+    return event_number(event, ABX_FIELD_REQUEST) == ABX_REQUEST_ACTION;
+}
+
+static const char *
+header(abx_event *event)
+{
+    switch (event->type) {
     case ABX_EVENT_APPROVAL:
-        return "a command asks for something the policy puts to you";
+        return is_action(event) ? "an action is asked for that the policy puts to you"
+                                : "a command asks for something the policy puts to you";
     case ABX_EVENT_CREDENTIAL:
         return "a request wants a secret";
     case ABX_EVENT_DENIAL:
@@ -46,7 +53,7 @@ header(uint32_t type)
     case ABX_EVENT_NOTICE:
         return "something was allowed that is worth knowing";
     default:
-        return name_of_event(type);
+        return name_of_event(event->type);
     }
 }
 
@@ -57,6 +64,19 @@ struct arguments {
 };
 
 static bool add_argument(struct str *out, const char *pointer, const struct json *value);
+
+static void
+add_quoted(struct str *out, const char *text)
+{
+    struct str quoted = { 0 };
+
+    str_add_json(&quoted, text);
+    if (!quoted.failed) {
+        str_add_plain(out, quoted.data);
+    }
+    out->failed |= quoted.failed;
+    str_done(&quoted);
+}
 
 static bool
 add_member(void *data, const char *key, const struct json *value)
@@ -73,30 +93,22 @@ add_member(void *data, const char *key, const struct json *value)
     return ok;
 }
 
+/* How many stand first: of the records that an action is about. */
 static void
 add_elements(struct arguments *arguments, const struct json *array)
 {
+    const size_t n = json_count(array);
     char key[24];
 
-    for (size_t i = 0; i < json_count(array); i++) {
+    line_start(arguments->out, "argument");
+    add_quoted(arguments->out, arguments->pointer);
+    str_printf(arguments->out, ": %zu element%s\n", n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++) {
         snprintf(key, sizeof key, "%zu", i);
         if (!add_member(arguments, key, json_element(array, i))) {
             return;
         }
     }
-}
-
-static void
-add_quoted(struct str *out, const char *text)
-{
-    struct str quoted = { 0 };
-
-    str_add_json(&quoted, text);
-    if (!quoted.failed) {
-        str_add_plain(out, quoted.data);
-    }
-    out->failed |= quoted.failed;
-    str_done(&quoted);
 }
 
 static void
@@ -159,30 +171,41 @@ read_json(abx_event *event, int64_t request, uint32_t key)
                    : json_read(text, strlen(text), JSON_NESTING_MAX, &problem);
 }
 
+/* The action's name, then what it is to be done with.  False: the event tells of no arguments. */
+static bool
+add_action(struct str *out, abx_event *event)
+{
+    struct json *arguments = read_json(event, ABX_REQUEST_ACTION, ABX_FIELD_VERB);
+
+    if (arguments == NULL) {
+        return false;
+    }
+    add_text(out, event, ABX_FIELD_TARGET, "action");
+    if (json_count(arguments) > 0) {
+        add_argument(out, "", arguments);
+    }
+    json_free(arguments);
+    return true;
+}
+
 /* "write path: open", "http: PUT". */
 static void
 add_act(struct str *out, abx_event *event)
 {
-    struct json *arguments = read_json(event, ABX_REQUEST_ACTION, ABX_FIELD_VERB);
     const char *request = name_of_request((uint32_t)event_number(event, ABX_FIELD_REQUEST));
     const char *access = name_of_access((uint32_t)event_number(event, ABX_FIELD_ACCESS));
     const char *verb = event_text(event, ABX_FIELD_VERB);
 
     if (request == NULL) {
-        json_free(arguments);
         return;
     }
     line_start(out, "wants to");
     str_printf(out, "%s%s%s", access == NULL ? "" : access, access == NULL ? "" : " ", request);
-    if (verb != NULL && arguments == NULL) {
+    if (verb != NULL) {
         str_add(out, ": ");
         str_add_plain(out, verb);
     }
     str_add(out, "\n");
-    if (arguments != NULL && json_count(arguments) > 0) {
-        add_argument(out, "", arguments);
-    }
-    json_free(arguments);
 }
 
 static void
@@ -240,6 +263,18 @@ add_program(struct str *out, abx_event *event)
     str_add(out, "\n");
 }
 
+/* What an answer for longer than once would let happen again. */
+static void
+add_validity(struct str *out, abx_event *event)
+{
+    if (event->type == ABX_EVENT_APPROVAL && is_action(event)) {
+        line_start(out, "a yes holds");
+        str_add(out, "once, or as long as it says, for this action with exactly these arguments\n");
+    } else {
+        add_text(out, event, ABX_FIELD_ADDS, "would add");
+    }
+}
+
 static void
 add_needs(struct str *out, abx_event *event)
 {
@@ -263,7 +298,7 @@ add_deadline(struct str *out, abx_event *event)
 
     if (deadline_ms != 0 && gmtime_r(&seconds, &tm) != NULL) {
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm);
-        line_start(out, "until");
+        line_start(out, "answer by");
         str_printf(out, "%s, then it is refused\n", text);
     }
 }
@@ -284,18 +319,20 @@ event_write_text(struct str *out, abx_event *event)
         { ABX_FIELD_REASON, "because" },
         { ABX_FIELD_ALTERNATIVE, "instead" },
         { ABX_FIELD_APPROVER, "answered by" },
-        { ABX_FIELD_ADDS, "would add" },
     };
 
-    str_printf(out, "%s\n", header(event->type));
-    add_act(out, event);
-    add_target(out, event);
+    str_printf(out, "%s\n", header(event));
+    if (!add_action(out, event)) {
+        add_act(out, event);
+        add_target(out, event);
+    }
     add_command(out, event);
     add_text(out, event, ABX_FIELD_ASKED, "spelled");
     add_program(out, event);
     for (size_t i = 0; i < N_ELEMENTS(after); i++) {
         add_text(out, event, after[i].key, after[i].name);
     }
+    add_validity(out, event);
     add_needs(out, event);
     add_deadline(out, event);
 }

@@ -90,7 +90,7 @@ START_TEST(a_question_has_the_real_target_beside_what_was_spelled)
             "  program    /usr/bin/dash (process 4711)\n"
             "  rule       publish\n"
             "  a yes needs two different approvers, each with evidence\n"
-            "  until      1970-01-01 00:00:01 UTC, then it is refused\n");
+            "  answer by  1970-01-01 00:00:01 UTC, then it is refused\n");
     abx_free(text);
     ck_assert_int_eq(abx_event_to_text(NULL, &text, NULL), ABX_ERR_INVALID);
     event_unref(event);
@@ -120,16 +120,17 @@ START_TEST(no_argument_of_an_action_is_hidden_by_another)
     event = event_make(&draft);
     ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
     ck_assert_msg(
-            strstr(text, "  wants to   action\n  argument   \"/a\": \"xxx") != NULL, "%s", text);
+            strstr(text, "\n  action     pay\n  argument   \"/a\": \"xxx") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "x [118 CHARACTERS LEFT OUT] x") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "\"\n  argument   \"/amount\": 9999\n"
                                "  argument   \"/b\": \"\\u{202E}\\\"\\u000a\"\n"
+                               "  argument   \"/c: 1/~1\": 3 elements\n"
                                "  argument   \"/c: 1/~1/0\": true\n"
                                "  argument   \"/c: 1/~1/1\": null\n"
                                "  argument   \"/c: 1/~1/2\": []\n"
                                "  argument   \"/d\": \"yyy") != NULL,
             "%s", text);
-    ck_assert_msg(strstr(text, "y\"\n  what       pay\n") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "y\"\n  a yes holds once") != NULL, "%s", text);
     abx_free(text);
     event_unref(event);
     str_done(&verb);
