@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define NESTING_OF_ARGUMENTS 8u
+#define CHOICES_SHOWN 128u /* characters of what an argument may be */
 
 const char *const argument_words[ARGUMENT_TYPES] = { "string", "integer", "boolean", "array" };
 
@@ -63,6 +64,38 @@ struct value {
 };
 
 static bool
+is_choice(const struct argument *argument, const char *text)
+{
+    for (size_t i = 0; i < argument->n_choices; i++) {
+        if (strcmp(argument->choices[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says what is meant, or what there is as far as there is room. */
+static bool
+misfit_choice(struct fail *fail, const struct argument *argument, const char *text, size_t element)
+{
+    const char *nearest = nearest_of(text, argument->choices, argument->n_choices);
+    char known[CHOICES_SHOWN] = "";
+    size_t length = 0, i = 0;
+
+    for (; i < argument->n_choices && length + strlen(argument->choices[i]) + 5 < sizeof known;
+            i++) {
+        length += (size_t)snprintf(known + length, sizeof known - length, "%s'%s'",
+                i == 0 ? ": " : ", ", argument->choices[i]);
+    }
+    return nearest != NULL
+                   ? misfit(fail, argument->name, element,
+                             "'%.80s' is none of its values; probably '%.80s' was meant", text,
+                             nearest)
+                   : misfit(fail, argument->name, element, "'%.80s' is none of its values%s%s",
+                             text, known, i == 0 || i == argument->n_choices ? "" : ", ...");
+}
+
+static bool
 fit_string(struct str *out, const struct argument *argument, const char *text, size_t element,
         struct fail *fail)
 {
@@ -83,17 +116,8 @@ fit_string(struct str *out, const struct argument *argument, const char *text, s
         return misfit(fail, argument->name, element, "'%.80s' does not match '%.80s'", text,
                 argument->pattern);
     }
-    for (size_t i = 0; i < argument->n_choices; i++) {
-        if (strcmp(argument->choices[i], text) == 0) {
-            break;
-        }
-        if (i + 1 == argument->n_choices) {
-            const char *nearest = nearest_of(text, argument->choices, argument->n_choices);
-
-            return misfit(fail, argument->name, element, "'%.80s' is none of its values%s%.80s%s",
-                    text, nearest == NULL ? "" : "; probably '", nearest == NULL ? "" : nearest,
-                    nearest == NULL ? "" : "' was meant");
-        }
+    if (argument->n_choices > 0 && !is_choice(argument, text)) {
+        return misfit_choice(fail, argument, text, element);
     }
     action_add_text(out, text);
     return true;
@@ -379,6 +403,24 @@ policy_action_has_arguments(abx_policy *policy, const char *name)
         }
     }
     return false;
+}
+
+const char *
+policy_action_instead(abx_policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+        const char *instead;
+        struct pick pick;
+
+        index_pick_name(layer, ABX_REQUEST_ACTION, name, &pick);
+        instead = pick.rule == NO_RULE ? NULL
+                                       : vec_at(&layer->rules, struct rule, pick.rule)->alternative;
+        if (instead != NULL) {
+            return instead;
+        }
+    }
+    return NULL;
 }
 
 void

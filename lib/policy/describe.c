@@ -270,6 +270,19 @@ action_lines(struct page *page, const struct layer *layer)
             rules_of(layer, ABX_REQUEST_ACTION, 0, ABX_VERDICT_ASK), SHOWN_MAX);
     names_line(page, "Actions that may not be taken",
             rules_of(layer, ABX_REQUEST_ACTION, 0, ABX_VERDICT_DENY), SHOWN_MAX);
+    for (size_t i = 0, shown = 0; i < layer->rules.count && shown < SHOWN_MAX; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+        struct names names = { .names = VEC(char *) };
+        AUTO(str_done) struct str label = { 0 };
+
+        if (rule->action != NULL && rule->verdict != ABX_VERDICT_DENY) {
+            shown++;
+            str_printf(&label, "Action %s takes", rule->pattern);
+            names_take(&names, describe_action(rule));
+            page->out.failed |= label.failed;
+            names_line(page, label.failed ? "" : label.data, names, SHOWN_MAX);
+        }
+    }
 }
 
 /* What stands for a secret, and where it may be used. */

@@ -22,6 +22,8 @@ bool describe_tells(const struct rule *rule, uint32_t kind, uint32_t access, abx
 /* Names (char *, the caller's) of hosts and ports for which the list of this verdict holds, whole
  * connections only.  False: no memory; what is there is the caller's all the same. */
 bool describe_hosts(const struct layer *layer, abx_verdict verdict, struct vec *ret_names);
+/* Of an action that is declared: what it takes, how often, and who agrees; caller frees. */
+char *describe_action(const struct rule *rule);
 char *describe_json(const abx_policy *policy, size_t *ret_length);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The boundary for programs: the facts of describe.c as JSON.  Pure. */
+#include "policy/action.h"
 #include "policy/credentials.h"
 #include "policy/describe.h"
 
@@ -62,6 +63,7 @@ json_rules(struct str *out, const struct layer *layer, const char *name, uint32_
         if (rule->n_http > 0) {
             json_http(out, rule);
         }
+        action_emit(out, rule->action);
         str_add(out, "}");
         out->failed |= text == NULL;
         free(text);

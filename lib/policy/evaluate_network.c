@@ -131,6 +131,7 @@ rule_by_request(const struct layer *layer, const struct pick *pick, struct rulin
     }
     index_pick_name(layer, ABX_REQUEST_ACTION, pick->http->action, &named);
     action = vec_at(&layer->rules, struct rule, named.rule);
+    ruling->id = action->id;
     ruling->reason = action->because;
     ruling->alternative = action->alternative != NULL ? action->alternative : ruling->alternative;
 }

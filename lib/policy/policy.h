@@ -137,6 +137,8 @@ bool policy_action_has_arguments(abx_policy *policy, const char *name);
 struct action_limits {
     uint32_t per_command, per_box; /* 0: no limit */
 };
+/* What a layer says may be done instead of it, the outermost that does; NULL: none does. */
+const char *policy_action_instead(abx_policy *policy, const char *name);
 /* What each layer declares of it, each declaration once: for comparing. */
 struct str;
 void policy_action_text(abx_policy *policy, const char *name, struct str *out);

@@ -227,13 +227,15 @@ decide_action(abx_box *box, const struct subject *subject, const struct act *act
         .rule = "action:arguments",
         .source = ruling->source,
         .reason = fail.text,
-        .alternative = "correct the arguments, and try again",
     };
+    const char *instead;
 
     if (!action_read(box, act, &asked, &fail)) {
-        if (fail.status == ABX_ERR_NOMEM) {
-            grounds.alternative = "try it again";
-        }
+        instead =
+                policy_action_instead(box->resolved, asked.name != NULL ? asked.name : act->target);
+        grounds.alternative = fail.status == ABX_ERR_NOMEM ? "try it again"
+                              : instead != NULL            ? instead
+                                                           : "correct the arguments, and try again";
         return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
     }
     return decide_ruled(box, subject, &asked.act, ruling, ret_ticket);

@@ -55,6 +55,8 @@ static const struct form_case {
     { "update", "{\"id\":\"x\",\"field\":\"title\"}", "/id: 'x' does not match '^[0-9]{1,9}$'" },
     { "update", "{\"id\":\"1\",\"field\":\"titel\"}",
             "/field: 'titel' is none of its values; probably 'title' was meant" },
+    { "update", "{\"id\":\"1\",\"field\":\"salary\"}",
+            "/field: 'salary' is none of its values: 'title', 'phone'" },
     { "update", "{\"id\":\"1\",\"feild\":\"title\"}",
             "/feild: the action has no such argument; probably 'field' was meant" },
     { "update", "{\"id\":\"1\"}", "/field: it is missing" },

@@ -16,7 +16,12 @@ static const char task[] =
         "\"docs.example.com:443\",{\"host\":\"hr.example.com\",\"http\":[{\"methods\":[\"GET\","
         "\"HEAD\"],\"path\":\"/v1/**\"},{\"methods\":[\"PUT\"],\"path\":\"/v1/*\",\"action\":"
         "\"hr.update\"},{\"methods\":[\"POST\"],\"path\":\"/pay\",\"action\":\"pay\"}]}],"
-        "\"ask\":[\"*.example.net\"]},\"actions\":[{\"name\":\"hr.update\",\"verdict\":\"ask\"},"
+        "\"ask\":[\"*.example.net\"]},\"actions\":[{\"name\":\"hr.update\",\"verdict\":\"ask\","
+        "\"arguments\":{\"field\":{\"type\":\"string\",\"enum\":[\"title\",\"phone\",\"room\"]},"
+        "\"ids\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"[0-9]+\"},"
+        "\"max_items\":5},\"level\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":9,"
+        "\"optional\":true}},\"limits\":{\"per_command\":1,\"per_box\":20},\"approvers\":2},"
+
         "{\"name\":\"pay\",\"verdict\":\"deny\"}],\"credentials\":[{\"name\":\"hr-api\",\"env\":"
         "\"HR_TOKEN\",\"hosts\":[\"hr.example.com\"]}],\"limits\":{\"wall_ms\":60000},"
         "\"approvals\":{\"timeout_ms\":30000}}";
@@ -76,6 +81,11 @@ static const char *const told[] = {
     "/pay (denied)\n",
     "Actions taken only after a person agreed: hr.update\n",
     "Actions that may not be taken: pay\n",
+    "Action hr.update takes: field ('title', 'phone' or 'room'), ids (array of at most 5: string "
+    "that "
+    "matches '[0-9]+'), level (optional, integer from 1 to 9); at most 1 time in one command; at "
+    "most "
+    "20 times in one box; two different people must agree\n",
     "Credential hr-api, of which $HR_TOKEN holds a stand-in, works only in requests to: "
     "hr.example.com\n",
 };

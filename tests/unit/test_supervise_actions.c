@@ -20,7 +20,8 @@ static const char policy_json[] =
         "{\"methods\":[\"POST\"],\"path\":\"/v2/**\",\"action\":\"any\"}]}]},"
         "\"actions\":[{\"name\":\"update\",\"verdict\":\"ask\",\"arguments\":{\"id\":{\"type\":"
         "\"string\","
-        "\"pattern\":\"[0-9]+\"}},\"limits\":{\"per_box\":2}},"
+        "\"pattern\":\"[0-9]+\"}},\"limits\":{\"per_box\":2},"
+        "\"id\":\"master-data\",\"reason\":\"HR confirms it\",\"instead\":\"let HR do it\"},"
         "{\"name\":\"read\",\"verdict\":\"allow\",\"arguments\":{\"id\":{\"type\":\"string\"}},"
         "\"limits\":{\"per_command\":2,\"per_box\":3}},"
         "{\"name\":\"any\",\"verdict\":\"allow\",\"limits\":{\"per_box\":1}},"
@@ -168,6 +169,20 @@ START_TEST(what_does_not_fit_is_denied_with_its_pointer)
             ABX_VERDICT_DENY);
     ck_assert_uint_eq(
             request(process, "GET", "https://hr.test/v1/7", "{", NULL, NULL), ABX_VERDICT_DENY);
+    expect_verdict("read", "{}", ABX_VERDICT_DENY,
+            "\"alternative\":\"correct the arguments, and try again\"");
+    expect_verdict(
+            "update", "{\"id\":\"x\"}", ABX_VERDICT_DENY, "\"alternative\":\"let HR do it\"");
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/x", "{}", NULL, NULL), ABX_VERDICT_DENY);
+    event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_ACTION);
+    while (strcmp(abx_event_get_string(event, ABX_FIELD_VERB), "PUT") != 0) {
+        abx_event_unref(event);
+        event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_ACTION);
+        ck_assert_ptr_nonnull(event);
+    }
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ALTERNATIVE), "let HR do it");
+    abx_event_unref(event);
     expect_verdict("never", NULL, ABX_VERDICT_DENY, "\"rule\":\"/actions/3\"");
     expect_verdict("unknown", NULL, ABX_VERDICT_DENY, "\"rule\":\"default\"");
 }
@@ -255,6 +270,11 @@ START_TEST(a_held_request_goes_on_with_the_key_that_the_event_has)
     ck_assert_uint_eq(
             request(process, "PUT", "https://hr.test/v1/7", "{}", key, &ticket), ABX_VERDICT_ASK);
     ck_assert_uint_eq(strlen(key), 32);
+    event = next_event(ABX_EVENT_APPROVAL, ABX_LAYER_ACTION);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "master-data");
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_REASON), "HR confirms it");
+    abx_event_unref(event);
     answer(ticket, ABX_VERDICT_ALLOW);
     ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_ALLOW);
     event = next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION);
