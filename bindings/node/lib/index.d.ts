@@ -179,8 +179,8 @@ export interface Result {
 }
 
 export interface ContextOptions {
-  /** Asked while a call waits; several answers where the policy wants several approvers. Failing, it has refused. */
-  onApproval?: (event: Event) => Answer | Answer[] | Promise<Answer | Answer[]>;
+  /** Asked while a call waits; several answers where the policy wants several approvers; nothing refuses what is still open, so it may also call `answer` itself. Failing, it has refused. */
+  onApproval?: (event: Event) => Answer | Answer[] | null | Promise<Answer | Answer[] | null>;
   /** Gives the secret that a request waits for, or nothing. */
   onCredential?: (event: Event) => Uint8Array | null | Promise<Uint8Array | null>;
   /** Sees every event. */

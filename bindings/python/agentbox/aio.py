@@ -25,10 +25,10 @@ class AsyncContext:
     """An instance of the library in the running loop: `async with AsyncContext(...) as context`.
 
     `on_approval` is awaited while a call waits and returns an `Answer`, or several where the policy wants several
-    approvers; `on_credential` returns the secret as bytes, or None;
+    approvers; None refuses what is still open, so it may also give one `answer` after the other itself.  `on_credential` returns the secret as bytes, or None;
     `on_event` is a plain function that sees every event.  A handler that raises has refused.  `events()` gives events too."""
 
-    def __init__(self, *, on_approval: Optional[Callable[[Event], Awaitable[Union[Answer, Sequence[Answer]]]]] = None,
+    def __init__(self, *, on_approval: Optional[Callable[[Event], Awaitable[Union[Answer, Sequence[Answer], None]]]] = None,
                  on_credential: Optional[Callable[[Event], Awaitable[Optional[bytes]]]] = None,
                  on_event: Optional[Callable[[Event], None]] = None, **options: Any) -> None:
         self._context = Context(**options)

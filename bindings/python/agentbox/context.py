@@ -39,7 +39,8 @@ class Stats:
 class Context(_raw.Handle):
     """An instance of the library, with its queue of events.  Any thread may use it.
 
-    `on_approval` is asked while a call waits and returns an `Answer`, or several where the policy wants several approvers; `on_credential` returns the secret as bytes, or None;
+    `on_approval` is asked while a call waits and returns an `Answer`, or several where the policy wants several approvers; None refuses what is still open, so it may also
+    give one `answer` after the other itself.  `on_credential` returns the secret as bytes, or None;
     `on_event` sees everything else.  They run inside `Box.run`, on the thread that called it.  Without them events wait for
     `next_event` and `wait_event`.  A `simulated` one enforces nothing and runs nothing, for tests of a harness: see `Box.attempt`.
     An `observe` one allows what is safe and no rule speaks of, and tells of it: see `Box.suggest`."""
@@ -47,7 +48,7 @@ class Context(_raw.Handle):
     _unref = "abx_context_unref"
 
     @_raw.documented("abx_context_new")
-    def __init__(self, *, on_approval: Optional[Callable[[Event], Union[Answer, Sequence[Answer]]]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
+    def __init__(self, *, on_approval: Optional[Callable[[Event], Union[Answer, Sequence[Answer], None]]] = None, on_credential: Optional[Callable[[Event], Optional[bytes]]] = None,
                  on_event: Optional[Handler] = None, events: int = 0, init_path: Optional[_raw.Text] = None,
                  simulated: bool = False, audit_path: Optional[_raw.Text] = None, audit_bytes: int = 0, audit_sync: int = AuditSync.NONE, observe: bool = False) -> None:
         kept = _raw.encode(init_path), _raw.encode(audit_path)

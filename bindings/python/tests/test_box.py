@@ -154,6 +154,24 @@ class Questions(Workspace):
             self.assertTrue(context.run(policy, ["mkdir", self.workspace / "release"]).ok)
         self.assertEqual(asked, [(2, 1)])
 
+    def test_approvers_one_after_the_other(self):
+        counted = []
+
+        def approve(event):
+            for name in self.present:
+                try:
+                    counted.append(context.answer(event, Answer.allow(approver=name)))
+                except DeniedError as error:
+                    counted.append(error.message)
+
+        policy = self.policy(ASK, {"version": 1, "approvals": {"approvers": 2}})
+        with Context(on_approval=approve) as context:
+            self.present = ["ada", "ada"]
+            self.assertFalse(context.run(policy, ["mkdir", self.workspace / "release"]).ok)
+            self.present = ["ada", "bob"]
+            self.assertTrue(context.run(policy, ["mkdir", self.workspace / "release"]).ok)
+        self.assertEqual(counted, [False, "this approver said yes before, and two different ones must", False, True])
+
     def test_yes_that_does_not_count_is_a_fault_of_the_handler(self):
         with Context(on_approval=lambda event: Answer.allow(approver="ada")) as context, self.assertRaises(DeniedError):
             context.run(self.policy(ASK, {"version": 1, "approvals": {"step_up": True}}), ["mkdir", self.workspace / "release"])
