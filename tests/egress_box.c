@@ -64,7 +64,8 @@ note(uint32_t type, const struct act *act, const char *rule, const char *reason)
     pthread_cond_broadcast(&changed);
 }
 
-static char last_body[1024];
+static char last_body[1024], last_bound[1024];
+static bool is_taken_back;
 static const char *next_key;
 
 void
@@ -82,6 +83,26 @@ broker_body(void)
     memcpy(copy, last_body, sizeof copy);
     pthread_mutex_unlock(&lock);
     return copy;
+}
+
+const char *
+broker_bound(void)
+{
+    static char copy[sizeof last_bound];
+
+    pthread_mutex_lock(&lock);
+    memcpy(copy, last_bound, sizeof copy);
+    pthread_mutex_unlock(&lock);
+    return copy;
+}
+
+void
+broker_takes_back(void)
+{
+    pthread_mutex_lock(&lock);
+    is_taken_back = true;
+    pthread_mutex_unlock(&lock);
+    egress_revoke_requests(the_box);
 }
 
 static abx_verdict
@@ -109,10 +130,11 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
             .rule = "/network/deny/0", .reason = "the test says no", .alternative = "ask the test"
         };
     }
-    if (verdict == ABX_VERDICT_DENY) {
+    if (verdict == ABX_VERDICT_DENY && !act->quiet) {
         note(0, act, "/network/deny/0", "the test says no");
     }
-    if (verdict == ABX_VERDICT_ASK) {
+    if (verdict == ABX_VERDICT_ASK && !act->quiet) {
+        snprintf(last_bound, sizeof last_bound, "%s", act->bound == NULL ? "" : act->bound);
         *ret_ticket = ++last_ticket;
     }
     pthread_cond_broadcast(&changed);
@@ -123,7 +145,15 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
 static bool
 holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
 {
-    return true;
+    bool does_hold;
+
+    pthread_mutex_lock(&lock);
+    does_hold = !is_taken_back;
+    if (!does_hold) {
+        note(0, act, "grant:revoked", "the host took the grant back");
+    }
+    pthread_mutex_unlock(&lock);
+    return does_hold;
 }
 
 static void
@@ -374,6 +404,7 @@ egress_box_open(const char *format, ...)
     pthread_mutex_lock(&lock);
     n_rules = n_asked = n_withdrawn = n_told = n_taken = 0;
     last_ticket = 0;
+    is_taken_back = false;
     is_quick = false;
     pthread_mutex_unlock(&lock);
     descriptors = descriptors == 0 ? count_descriptors() : descriptors;

@@ -37,6 +37,10 @@ size_t broker_asked(void); /* how often decide was called */
 void broker_gives_key(const char *key);
 /* The body that was decided about last, or why there was none; "": neither. */
 const char *broker_body(void);
+/* What a yes to the last question is for. */
+const char *broker_bound(void);
+/* From now on nothing holds that a question or a grant allowed; the host takes a grant back. */
+void broker_takes_back(void);
 size_t broker_withdrawn(void);
 uint64_t broker_ticket(void); /* of the last question; waits until there is one */
 void broker_tells(struct told *ret_told); /* the oldest that was not taken; waits for it */

@@ -35,36 +35,46 @@ abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_length)
     return door_text(box_receipt(box, ret_length), ret_json);
 }
 
+/* What of a pattern is given, besides its target. */
 static abx_status
 check_pattern(const abx_request *pattern, struct fail *fail)
 {
-    if (pattern->kind == ABX_REQUEST_CONNECT) {
-        return pattern->target == NULL || pattern->access != 0 || pattern->port == 0 ||
-                               pattern->port > 65535
-                       ? fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
-                                 "a connection has a host and a port, and no access")
-                       : ABX_OK;
-    }
-    if (pattern->kind == ABX_REQUEST_EXEC) {
-        return pattern->target == NULL || pattern->port != 0 ||
-                               (pattern->access != 0 && pattern->access != ABX_ACCESS_EXEC)
-                       ? fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
-                                 "a program has a path, and no port")
-                       : ABX_OK;
-    }
-    if (pattern->kind != ABX_REQUEST_PATH) {
+    const char *why = NULL;
+
+    switch (pattern->kind) {
+    case ABX_REQUEST_PATH:
+        if (pattern->access != ABX_ACCESS_READ && pattern->access != ABX_ACCESS_WRITE &&
+                pattern->access != ABX_ACCESS_EXEC) {
+            return fail_set(fail, ABX_ERR_INVALID, 0, "grant:access", "a grant is for one access");
+        }
+        why = pattern->port != 0 ? "a path has a target and no port" : NULL;
+        break;
+    case ABX_REQUEST_EXEC:
+        why = pattern->port != 0 || (pattern->access != 0 && pattern->access != ABX_ACCESS_EXEC)
+                      ? "a program has a path, and no port"
+                      : NULL;
+        break;
+    case ABX_REQUEST_CONNECT:
+        why = pattern->access != 0 || pattern->port == 0 || pattern->port > 65535
+                      ? "a connection has a host and a port, and no access"
+                      : NULL;
+        break;
+    case ABX_REQUEST_HTTP:
+        why = pattern->access != 0 || pattern->port != 0
+                      ? "a request has a URL and a method, and neither access nor port"
+                      : NULL;
+        break;
+    case ABX_REQUEST_ACTION:
+        why = pattern->access != 0 || pattern->port != 0
+                      ? "an action has a name and arguments, and neither access nor port"
+                      : NULL;
+        break;
+    default:
         return fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "grant:kind",
-                "this version grants paths, programs and connections only");
+                "this version grants paths, programs, connections, requests and actions");
     }
-    if (pattern->access != ABX_ACCESS_READ && pattern->access != ABX_ACCESS_WRITE &&
-            pattern->access != ABX_ACCESS_EXEC) {
-        return fail_set(fail, ABX_ERR_INVALID, 0, "grant:access", "a grant is for one access");
-    }
-    if (pattern->target == NULL || pattern->port != 0) {
-        return fail_set(
-                fail, ABX_ERR_INVALID, 0, "grant:target", "a path has a target and no port");
-    }
-    return ABX_OK;
+    why = pattern->target == NULL ? "the target is missing" : why;
+    return why == NULL ? ABX_OK : fail_set(fail, ABX_ERR_INVALID, 0, "grant:target", "%s", why);
 }
 
 abx_status

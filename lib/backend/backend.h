@@ -33,6 +33,7 @@ struct act {
     const char *target; /* real absolute path, host name or address, name of a system call */
     const char *asked; /* as the program spelled it, or NULL if the same */
     const char *bound; /* what else is shown to who is asked, JSON: a yes is for that; or NULL */
+#define BOUND_NO_BODY "{\"body\":\"none\"}" /* of a request without one */
     const char *verb; /* "open", "rename", "unlink", "connect", ... */
     int content; /* descriptor of what would stand at target after a rename, which nobody
                     else can write to; else -1 */
@@ -40,6 +41,7 @@ struct act {
     bool quiet; /* only the verdict: no event, no question (no ticket) where it is ASK, no use taken
                  */
     bool looks; /* no use of a grant is taken: that is for the call which this one is before */
+    uint64_t *by; /* set to the grant that allows it; or NULL */
     uint64_t *counted; /* set to the grant of which a use was taken, or would be; or NULL */
     const char *body; /* of a request: JSON that is its arguments; NULL: it has none */
     size_t body_length;

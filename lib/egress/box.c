@@ -213,6 +213,12 @@ refusal_set(struct refusal *refusal, const char *rule, const char *reason, const
 }
 
 void
+refusal_revoked(struct refusal *refusal)
+{
+    refusal_set(refusal, "grant:revoked", "the host took the grant back", NULL);
+}
+
+void
 close_with_reset(int fd)
 {
     static const struct linger at_once = { .l_onoff = 1 };
@@ -349,19 +355,27 @@ is_revoked(const struct part *part, const struct revocation *revocation)
            broker->decide(broker->data, &errand->subject, &act, &unused) != ABX_VERDICT_ALLOW;
 }
 
+static void
+look_at_none(struct egress_box *box)
+{
+    for (struct part *part = box->parts; part != NULL; part = part->next) {
+        part->is_looked_at = false;
+    }
+}
+
 /* Ending one may end others, so the list is looked through again. */
 static struct part *
-find_revoked(const struct revocation *revocation)
+look_at_next(struct egress_box *box)
 {
-    for (struct part *part = revocation->box->parts; part != NULL; part = part->next) {
-        if (!part->is_looked_at) {
-            part->is_looked_at = true;
-            if (is_revoked(part, revocation)) {
-                return part;
-            }
-        }
+    struct part *part = box->parts;
+
+    while (part != NULL && part->is_looked_at) {
+        part = part->next;
     }
-    return NULL;
+    if (part != NULL) {
+        part->is_looked_at = true;
+    }
+    return part;
 }
 
 static void
@@ -371,13 +385,14 @@ revoke(void *data)
     struct refusal refusal = { 0 };
     struct part *part;
 
-    refusal_set(&refusal, "grant:revoked", "the host took the grant back", NULL);
-    for (part = revocation->box->parts; part != NULL; part = part->next) {
-        part->is_looked_at = false;
-    }
-    while ((part = find_revoked(revocation)) != NULL) {
-        tell_denial(part->box, &part->errand->subject, &part->errand->destination, NULL, &refusal);
-        part->end(part);
+    refusal_revoked(&refusal);
+    look_at_none(revocation->box);
+    while ((part = look_at_next(revocation->box)) != NULL) {
+        if (is_revoked(part, revocation)) {
+            tell_denial(
+                    part->box, &part->errand->subject, &part->errand->destination, NULL, &refusal);
+            part->end(part);
+        }
     }
 }
 
@@ -387,6 +402,26 @@ egress_revoke(struct egress_box *box, const char *name, uint32_t port)
     struct revocation revocation = { .box = box, .name = name, .port = port };
 
     egress_call(box->egress, revoke, &revocation);
+}
+
+static void
+revoke_requests(void *data)
+{
+    struct egress_box *box = data;
+    struct part *part;
+
+    look_at_none(box);
+    while ((part = look_at_next(box)) != NULL) {
+        if (part->look_again != NULL) {
+            part->look_again(part);
+        }
+    }
+}
+
+void
+egress_revoke_requests(struct egress_box *box)
+{
+    egress_call(box->egress, revoke_requests, box);
 }
 
 /* ---- its end ---- */

@@ -16,7 +16,9 @@ struct part {
     struct egress_box *box;
     struct part *next, *previous;
     struct errand *errand; /* who wants to go where; owned; NULL: nobody, or the proxy */
-    bool is_looked_at; /* egress_revoke's */
+    bool is_looked_at; /* while a grant is taken back */
+    /* A grant for requests was taken back: ends what it let through; NULL: nothing ever is. */
+    void (*look_again)(struct part *part);
     void (*end)(struct part *part); /* the box closes: ends it, tells who waits, and frees it */
 };
 
@@ -38,6 +40,7 @@ struct egress_box {
     struct decision *decisions; /* that wait for an answer */
     struct dialled *dialled; /* connections outside that nobody took yet */
     uint64_t last_dialled;
+    uint64_t last_unseen; /* request that is asked about without its body */
     bool stopped; /* nothing new begins */
     struct post lost_answer;
     atomic_bool answer_is_lost; /* any thread: lost_answer is posted */
@@ -78,6 +81,8 @@ void tell_denial(struct egress_box *box, const struct subject *subject,
 /* Texts that are NULL stay what they are. */
 void refusal_set(
         struct refusal *refusal, const char *rule, const char *reason, const char *alternative);
+
+void refusal_revoked(struct refusal *refusal); /* by a grant that was taken back */
 
 /* Whether the name of a destination is an address. */
 bool is_address(const char *name);

@@ -50,6 +50,12 @@ decision_start(struct egress_box *box, const struct subject *subject, const stru
     return decision;
 }
 
+uint64_t
+decision_ticket(const struct decision *decision)
+{
+    return decision->ticket;
+}
+
 static void
 take_out(struct decision *decision)
 {

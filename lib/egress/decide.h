@@ -14,6 +14,7 @@ typedef void (*decided_fn)(void *data, abx_verdict verdict, const struct refusal
  * be, unless the decision is cancelled: the one who waited is gone. */
 struct decision *decision_start(struct egress_box *box, const struct subject *subject,
         const struct act *act, decided_fn fn, void *data);
+uint64_t decision_ticket(const struct decision *decision);
 void decision_cancel(struct decision *decision);
 
 #endif

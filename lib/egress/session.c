@@ -54,6 +54,17 @@ end_part(struct part *part)
     session_free(session);
 }
 
+/* Not within session_run, which may free it. */
+static void
+look_again(struct part *part)
+{
+    struct session *session = (struct session *)part;
+
+    if (session->exchange != NULL && !request_holds(session)) {
+        session_run(session);
+    }
+}
+
 void
 session_abort(struct session *session)
 {
@@ -237,7 +248,7 @@ advance(struct session *session)
     }
     switch (exchange->stage) {
     case STAGE_CONNECT:
-    case STAGE_ARGUMENTS:
+    case STAGE_BODY:
     case STAGE_REQUEST:
     case STAGE_COLLECT:
     case STAGE_CREDENTIALS:
@@ -267,7 +278,7 @@ patience(const struct session *session)
         return evbuffer_get_length(session->client->input) > 0 ? PATIENCE_HEAD : PATIENCE_IDLE;
     }
     switch (exchange->stage) {
-    case STAGE_ARGUMENTS:
+    case STAGE_BODY:
     case STAGE_COLLECT:
         return PATIENCE_BODY;
     case STAGE_ORIGIN:
@@ -412,6 +423,7 @@ session_start(const struct session_setup *setup, int inside, int outside)
         close_with_reset(outside);
         return;
     }
+    session->part.look_again = look_again;
     if (!set_up(session, setup, inside, outside)) {
         session->resets = true;
         session_free(session);

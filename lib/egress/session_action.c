@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The body of a request that counts as an action: gathered before anybody decides, and read only
- * where nobody could read it otherwise.  What cannot be read is left to the broker, which denies
- * the action. */
+ * The body of a request that counts as an action: read only where nobody could read it otherwise.
+ * What cannot be read is left to the broker, which denies the action. */
 #include "egress/session_private.h"
 
-#include "base/mem.h"
-
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -66,9 +62,8 @@ count_fields(const struct http_head *head, const char *name)
     return n;
 }
 
-/* Why the body could be something else than it seems, or NULL. */
-static const char *
-what_is_wrong(const struct http_head *request)
+const char *
+action_body_is_wrong(const struct http_head *request)
 {
     const struct http_field *type = http_field_get(request, "content-type");
 
@@ -83,100 +78,18 @@ what_is_wrong(const struct http_head *request)
                    : NULL;
 }
 
-/* Whether what the request asks for is in its body, too. */
-static bool
-wants_arguments(const struct session *session, bool *ret_failed)
+bool
+action_wants_body(const struct session *session, const char *url, const char *method)
 {
-    const struct http_head *request = &session->exchange->request;
     abx_policy *policy = session->part.box->policy;
-    AUTO(freep) char *url = request_url(session);
-    AUTO(freep) char *method = strndup(request->method.at, request->method.length);
     struct http_action action;
     struct fail fail;
     bool wants;
 
-    *ret_failed = url == NULL || method == NULL;
-    if (*ret_failed || request->framing == HTTP_NO_BODY ||
-            (request->framing == HTTP_LENGTH && request->content_length == 0) ||
-            policy_http_action(policy, url, method, &action, &fail) < 0) {
+    if (policy_http_action(policy, url, method, &action, &fail) < 0) {
         return false; /* the broker comes to the same end, and tells it */
     }
     wants = action.name != NULL && policy_action_has_arguments(policy, action.name);
     http_action_done(&action);
     return wants;
-}
-
-static bool
-start(struct session *session)
-{
-    struct exchange *exchange = session->exchange;
-    struct http_frame frame = { .framing = HTTP_LENGTH };
-
-    exchange->collected = evbuffer_new();
-    if (exchange->collected == NULL || !flow_start(&exchange->out, &exchange->request, &frame)) {
-        return false;
-    }
-    return !exchange->request.expects_continue ||
-           evbuffer_add_printf(session->client->output, "HTTP/1.1 100 Continue\r\n\r\n") >= 0;
-}
-
-static bool
-gather(struct session *session)
-{
-    struct exchange *exchange = session->exchange;
-    const char *why = flow_take(&exchange->out, session->client->input);
-
-    if (why != NULL) {
-        request_deny_unreadable(session, 400, why);
-        return true;
-    }
-    if (evbuffer_add_buffer(exchange->collected, exchange->out.raw) != 0) {
-        session_abort(session);
-        return true;
-    }
-    if (evbuffer_get_length(exchange->collected) > ACTION_INPUT_MAX) {
-        exchange->unreadable = "its body is longer than 64 KiB";
-    } else if (!http_body_is_over(&exchange->out.body)) {
-        if (session->client->has_ended && evbuffer_get_length(session->client->input) == 0) {
-            session_abort(session); /* in the middle */
-            return true;
-        }
-        return false;
-    }
-    exchange->stage = STAGE_REQUEST;
-    return true;
-}
-
-bool
-arguments_advance(struct session *session)
-{
-    struct exchange *exchange = session->exchange;
-    bool failed = false;
-
-    if (exchange->collected != NULL) {
-        return gather(session);
-    }
-    if (!wants_arguments(session, &failed)) {
-        exchange->stage = STAGE_REQUEST;
-    } else {
-        exchange->unreadable = what_is_wrong(&exchange->request);
-        if (exchange->unreadable != NULL) {
-            exchange->stage = STAGE_REQUEST;
-        } else {
-            failed = !start(session);
-        }
-    }
-    if (failed) {
-        session_abort(session);
-    }
-    return true;
-}
-
-const char *
-arguments_bytes(const struct exchange *exchange, size_t *ret_length)
-{
-    size_t length = exchange->collected == NULL ? 0 : evbuffer_get_length(exchange->collected);
-
-    *ret_length = length;
-    return length == 0 ? NULL : (const char *)evbuffer_pullup(exchange->collected, -1);
 }

@@ -57,6 +57,7 @@ flow_start(struct flow *flow, const struct http_head *head, const struct http_fr
 {
     flow->frame = *frame;
     flow->sent = 0;
+    flow->left = 0;
     http_body_start(&flow->body, head);
     flow->is_over = head->framing == HTTP_NO_BODY;
     flow->raw = flow->is_over ? NULL : evbuffer_new();

@@ -82,10 +82,9 @@ send_piece(struct session *session)
 {
     struct exchange *exchange = session->exchange;
     struct flow *flow = &exchange->out;
-    size_t before = evbuffer_get_length(session->client->input);
     const char *why = flow_take(flow, session->client->input);
     bool is_last = http_body_is_over(&flow->body);
-    bool is_new = evbuffer_get_length(session->client->input) != before;
+    bool is_new = evbuffer_get_length(flow->raw) != flow->left;
 
     if (why != NULL) {
         char reason[sizeof((struct refusal *)0)->reason];
@@ -113,6 +112,7 @@ send_piece(struct session *session)
         exchange->waits = false;
         break;
     }
+    flow->left = evbuffer_get_length(flow->raw);
     is_new |= evbuffer_get_length(session->clean) > 0;
     is_last &= !exchange->waits;
     if (!flow_give(flow, session->clean, is_last, session->origin.stream->output)) {

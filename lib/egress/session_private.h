@@ -36,13 +36,14 @@ struct flow {
     struct http_body body; /* as it comes */
     struct http_frame frame; /* as it goes */
     struct evbuffer *raw; /* without its framing; what credentials have not looked at yet */
+    size_t left; /* of raw: they looked at it, and wait for more */
     uint64_t sent; /* of the body */
     bool is_over; /* all of it is in the other's output */
 };
 
 enum stage {
     STAGE_CONNECT, /* may it go there?  A proxy asks for each request */
-    STAGE_ARGUMENTS, /* the body is gathered, since it is decided about */
+    STAGE_BODY, /* it is gathered, since it is decided about */
     STAGE_REQUEST, /* may it be made? */
     STAGE_COLLECT, /* the body is gathered, since it is needed with the head */
     STAGE_CREDENTIALS,
@@ -61,10 +62,12 @@ struct exchange {
     struct decision *decision;
     bool is_asked, is_decided;
     abx_verdict verdict;
+    uint64_t by; /* the grant that allows it, or the question; 0: the policy */
     struct refusal refusal;
     struct replace *replace;
     struct flow out;
     struct evbuffer *collected; /* the body; NULL: it streams */
+    size_t most; /* of the body that is decided about; 0: none is */
     const char *unreadable; /* why it has no arguments that can be decided about; or NULL */
     char key[ACTION_KEY_SIZE]; /* of the action that the request counts as; "": none */
     struct sealed *head; /* as it is sent */
@@ -127,15 +130,28 @@ extern unsigned session_second_ms;
 /* session_request.c: from the first byte of a request until it may go out. */
 bool request_read(struct session *session); /* a new exchange */
 bool request_advance(struct session *session);
+/* Whether the grant or the answer that let it through still does.  False: it is refused, with its
+ * event, or cut where its answer is on the way. */
+bool request_holds(struct session *session);
+char *request_method(const struct session *session); /* the caller frees; NULL: no memory */
 /* "https://host/path?query", as it is decided about; NULL: no memory. */
 char *request_url(const struct session *session);
+bool request_has_body(const struct http_head *request);
 void request_deny_unreadable(struct session *session, int status, const char *why);
 void exchange_free(struct exchange *exchange);
 
-/* session_action.c: STAGE_ARGUMENTS. */
-bool arguments_advance(struct session *session);
+/* session_body.c: STAGE_BODY. */
+bool body_advance(struct session *session);
 /* What of the body is decided about; the length is 0 where there is none. */
-const char *arguments_bytes(const struct exchange *exchange, size_t *ret_length);
+const char *body_bytes(const struct exchange *exchange, size_t *ret_length);
+/* What of it a yes is for (struct act, `bound`); the caller frees; NULL: no memory. */
+char *body_shown(struct session *session);
+
+/* session_action.c */
+/* Whether what a request with a body asks for is in that, too. */
+bool action_wants_body(const struct session *session, const char *url, const char *method);
+/* Why the body could be something else than it seems, or NULL. */
+const char *action_body_is_wrong(const struct http_head *request);
 
 /* session_origin.c */
 bool origin_advance(struct session *session); /* STAGE_ORIGIN */

@@ -136,6 +136,13 @@ keep_head(struct exchange *exchange, struct evbuffer *input, size_t length)
 }
 
 bool
+request_has_body(const struct http_head *request)
+{
+    return request->framing != HTTP_NO_BODY &&
+           (request->framing != HTTP_LENGTH || request->content_length > 0);
+}
+
+bool
 request_read(struct session *session)
 {
     struct evbuffer *input = session->client->input;
@@ -171,7 +178,7 @@ request_read(struct session *session)
         return true;
     }
     if (find_place(session)) {
-        exchange->stage = session->is_proxy ? STAGE_CONNECT : STAGE_ARGUMENTS;
+        exchange->stage = session->is_proxy ? STAGE_CONNECT : STAGE_BODY;
     }
     return true;
 }
@@ -236,29 +243,73 @@ request_url(const struct session *session)
     return str_steal(&url, NULL);
 }
 
+char *
+request_method(const struct session *session)
+{
+    const struct span *method = &session->exchange->request.method;
+
+    return strndup(method->at, method->length);
+}
+
 static void
 ask_for_request(struct session *session)
 {
     struct exchange *exchange = session->exchange;
-    const struct span *method = &exchange->request.method;
     AUTO(freep) char *url = request_url(session);
-    AUTO(freep) char *verb = strndup(method->at, method->length);
+    AUTO(freep) char *verb = request_method(session);
+    AUTO(freep) char *bound = body_shown(session);
     struct act act = {
         .request = ABX_REQUEST_HTTP,
         .port = exchange->port,
         .target = url,
         .verb = verb,
+        .bound = bound,
         .content = -1,
         .unreadable = exchange->unreadable,
         .key = exchange->key,
+        .by = &exchange->by,
     };
 
-    if (url == NULL || verb == NULL) {
+    if (url == NULL || verb == NULL || bound == NULL) {
         session_abort(session);
         return;
     }
-    act.body = arguments_bytes(exchange, &act.body_length);
+    act.body = body_bytes(exchange, &act.body_length);
     ask(session, &act);
+    if (exchange->decision != NULL) {
+        exchange->by = decision_ticket(exchange->decision);
+    }
+}
+
+bool
+request_holds(struct session *session)
+{
+    const struct broker *broker = session->part.box->broker;
+    const struct exchange *exchange = session->exchange;
+    AUTO(freep) char *url = request_url(session);
+    AUTO(freep) char *verb = request_method(session);
+    const struct act act = {
+        .request = ABX_REQUEST_HTTP,
+        .port = exchange->port,
+        .target = url,
+        .verb = verb,
+        .content = -1,
+    };
+    struct refusal refusal = { 0 };
+
+    if (exchange->by == 0 || exchange->decision != NULL) {
+        return true;
+    }
+    if (url == NULL || verb == NULL) {
+        session_abort(session);
+        return false;
+    }
+    if (broker->holds(broker->data, &session->errand->subject, &act, exchange->by)) {
+        return true;
+    }
+    refusal_revoked(&refusal);
+    session_refuse(session, 403, "the request was denied", &refusal);
+    return false;
 }
 
 /* True: allowed, and the next stage may begin. */
@@ -322,7 +373,8 @@ start_credentials(struct session *session)
     if (exchange->collected != NULL) { /* decided about; its length is known now */
         exchange->out.frame = (struct http_frame){ .framing = HTTP_LENGTH,
             .length = evbuffer_get_length(exchange->collected) };
-    } else if (!flow_start(&exchange->out, &exchange->request, &frame)) {
+    } else if (exchange->out.raw == NULL &&
+               !flow_start(&exchange->out, &exchange->request, &frame)) {
         return false;
     } else if (wants_body(exchange)) {
         exchange->collected = evbuffer_new();
@@ -342,12 +394,14 @@ collect(struct session *session)
 {
     struct exchange *exchange = session->exchange;
     const char *why;
+    bool is_new;
 
     if (exchange->collected == NULL) {
         exchange->stage = STAGE_CREDENTIALS;
         return true;
     }
     why = flow_take(&exchange->out, session->client->input);
+    is_new = evbuffer_get_length(exchange->out.raw) > 0; /* then there may be more */
     if (why != NULL || evbuffer_add_buffer(exchange->collected, exchange->out.raw) != 0) {
         session_abort(session);
         return true;
@@ -356,7 +410,7 @@ collect(struct session *session)
         if (session->client->has_ended && evbuffer_get_length(session->client->input) == 0) {
             session_abort(session); /* in the middle */
         }
-        return false;
+        return is_new;
     }
     exchange->out.is_over = true;
     exchange->stage = STAGE_CREDENTIALS;
@@ -440,17 +494,18 @@ request_advance(struct session *session)
                 session_abort(session);
                 return true;
             }
-            exchange->stage = STAGE_ARGUMENTS;
+            exchange->stage = STAGE_BODY;
             if (!policy_reads_http(session->part.box->policy, exchange->host, exchange->port)) {
                 exchange->stage = STAGE_REQUEST;
                 exchange->is_asked = exchange->is_decided = true; /* that was all */
             }
         }
         return changed;
-    case STAGE_ARGUMENTS:
-        return arguments_advance(session);
+    case STAGE_BODY:
+        return body_advance(session);
     case STAGE_REQUEST:
-        if (pass_decision(session, ask_for_request, &changed) && !start_credentials(session)) {
+        if (pass_decision(session, ask_for_request, &changed) && request_holds(session) &&
+                !start_credentials(session)) {
             session_abort(session);
         }
         return changed;

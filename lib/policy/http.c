@@ -3,8 +3,10 @@
  * it for different things (dot segments, encoded slashes, empty segments) it is not plain, and
  * whoever has rules about paths denies it.  Pure, any thread. */
 #include "policy/http.h"
+#include "policy/policy.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -163,6 +165,72 @@ http_url_parse(const char *url, struct http_url *ret_url)
     ret_url->bad_path =
             length == 0 ? parse_path("/", 1, ret_url) : parse_path(path, length, ret_url);
     return true;
+}
+
+/* Scheme, host and port as they are written. */
+static size_t
+length_of_origin(const char *url)
+{
+    size_t scheme = (size_t)(strstr(url, "//") + 2 - url);
+
+    return scheme + strcspn(url + scheme, "/?");
+}
+
+static bool
+spell_host(const char *url, char ret_host[POLICY_HOST_SIZE])
+{
+    const char *host = strstr(url, "//") + 2;
+    size_t length = host[0] == '[' ? strcspn(++host, "]") : strcspn(host, ":/?");
+    char text[POLICY_HOST_SIZE];
+
+    if (length >= sizeof text) {
+        return false;
+    }
+    memcpy(text, host, length);
+    text[length] = '\0';
+    return policy_host_spelling(text, ret_host);
+}
+
+abx_status
+policy_url_spelling(const char *url, struct policy_url *ret_url, struct fail *fail)
+{
+    struct policy_url own = { .port = 0 };
+    struct http_url parsed;
+    struct str text = { 0 };
+    const char *path;
+
+    if (!http_url_parse(url, &parsed) || !spell_host(url, own.host)) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "url:", "it is no URL that a request could have");
+    }
+    if (parsed.bad_path != NULL) {
+        return fail_set(fail, ABX_ERR_INVALID, 0, "url:", "%s", parsed.bad_path);
+    }
+    own.port = parsed.port;
+    path = url + length_of_origin(url);
+    str_add(&text, url[4] == 's' ? "https://" : "http://");
+    str_printf(&text, strchr(own.host, ':') == NULL ? "%s" : "[%s]", own.host);
+    if (own.port != (url[4] == 's' ? 443 : 80)) {
+        str_printf(&text, ":%u", own.port);
+    }
+    str_add(&text, path[0] == '/' ? "" : "/");
+    str_add(&text, path);
+    own.text = str_steal(&text, NULL);
+    if (own.text == NULL) {
+        return fail_nomem(fail);
+    }
+    *ret_url = own;
+    return ABX_OK;
+}
+
+bool
+policy_url_is_below(const char *url, const char *base)
+{
+    size_t length = length_of_origin(base);
+    struct http_url above, below;
+
+    return strncmp(url, base, length) == 0 && url[length] == '/' && http_url_parse(url, &below) &&
+           below.bad_path == NULL && http_url_parse(base, &above) &&
+           path_is_below(below.path, above.path);
 }
 
 bool

@@ -25,7 +25,6 @@ struct http_url {
 
 /* http or https, no user, no fragment.  False: it is no URL that a request could have. */
 bool http_url_parse(const char *url, struct http_url *ret_url);
-bool http_method_is_valid(const char *method);
 
 /* A segment that is an argument of the action. */
 struct http_capture {

@@ -105,6 +105,18 @@ abx_verdict policy_decide_address(abx_policy *policy, const char *name, const ch
  * the dot at its end, or an address without brackets.  False: it is none, or a pattern. */
 #define POLICY_HOST_SIZE 256u
 bool policy_host_spelling(const char *host, char ret_host[POLICY_HOST_SIZE]);
+/* The same of a URL, which is plain: nobody could understand its path otherwise. */
+struct policy_url {
+    char host[POLICY_HOST_SIZE];
+    uint32_t port;
+    char *text; /* owned */
+};
+/* ABX_ERR_INVALID: it is none that a request could have, or not plain. */
+abx_status policy_url_spelling(const char *url, struct policy_url *ret_url, struct fail *fail);
+bool http_method_is_valid(const char *method);
+/* Whether the request to `url`, whatever its query, is for what lies below `base`; both are spelled
+ * so. */
+bool policy_url_is_below(const char *url, const char *base);
 /* The field in which that host is told on whose behalf a request is made, or NULL. */
 const char *policy_identity_header(abx_policy *policy, const char *host, uint32_t port);
 /* Whether the credential with this index goes to that host. */

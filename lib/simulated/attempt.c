@@ -130,7 +130,9 @@ add_exchange(struct attempt *attempt, const abx_request *request)
     str_add(&url, *path == '/' ? "" : "/");
     str_add_bytes(&url, path, strcspn(path, "#"));
     act = &attempt->acts[attempt->count++];
-    *act = (struct act){ .request = ABX_REQUEST_HTTP, .port = port, .content = -1 };
+    *act = (struct act){
+        .request = ABX_REQUEST_HTTP, .port = port, .bound = BOUND_NO_BODY, .content = -1
+    };
     act->target = keep(attempt, str_steal(&url, NULL));
     act->verb = keep(attempt, strdup(request->verb == NULL ? "GET" : request->verb));
     return act->target != NULL && act->verb != NULL;

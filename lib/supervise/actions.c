@@ -59,6 +59,7 @@ read_http(abx_box *box, const struct act *act, struct asked_action *asked, struc
         asked->act.target = asked->name;
         asked->act.verb = asked->arguments;
         asked->act.asked = asked->asked;
+        asked->act.bound = NULL; /* its arguments are all that it asks for */
     }
     http_action_done(&http);
     return r == ABX_OK;

@@ -9,9 +9,7 @@
 #include "supervise/telling.h"
 
 #include "base/mem.h"
-#include "event/names.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +151,21 @@ approval_is_the_hosts(const struct approval *approval)
     return approval->act.request == ABX_REQUEST_ACTION && approval->subject.command == 0;
 }
 
+struct grant
+approval_grant(const struct approval *approval)
+{
+    const struct act *act = &approval->act;
+
+    return (struct grant){
+        .request = act->request,
+        .access = act->access,
+        .port = act->port,
+        .target = approval->target,
+        .verb = approval_counts_verb(act) ? approval->verb : NULL,
+        .bound = act->request == ABX_REQUEST_EXEC ? approval->bound : NULL,
+    };
+}
+
 /* ---- what is counted ---- */
 
 /* Before its waiters become more, fewer or none. */
@@ -283,33 +296,16 @@ watch_deadlines(void *data)
 static abx_event *
 make_event(abx_box *box, abx_process *process, const struct approval *approval)
 {
-    const struct act *act = &approval->act;
-    const char *access = name_of_access(act->access);
+    const struct grant grant = approval_grant(approval);
     struct str adds = { 0 };
     struct event_draft draft;
     abx_event *event;
 
-    str_printf(&adds, "{\"request\":\"%s\"", name_of_request(act->request));
-    if (act->request == ABX_REQUEST_HTTP) {
-        str_add(&adds, ",\"method\":");
-        str_add_json(&adds, act->verb);
-    }
-    if (access != NULL) {
-        str_printf(&adds, ",\"access\":\"%s\"", access);
-    }
-    str_add(&adds, ",\"target\":");
-    str_add_json_bytes(&adds, act->target, true);
-    if (act->port != 0) {
-        str_printf(&adds, ",\"port\":%" PRIu32, act->port);
-    }
-    if (act->request == ABX_REQUEST_ACTION) {
-        str_printf(&adds, ",\"arguments\":%s", act->verb);
-    }
-    str_add(&adds, "}");
+    grant_adds(&grant, &adds);
     tell_begin(&draft, box,
             approval_is_for_secret(approval) ? ABX_EVENT_CREDENTIAL : ABX_EVENT_APPROVAL,
             approval->subject.command, process == NULL ? NULL : process->label);
-    tell_act(&draft, &approval->subject, act, &approval->grounds);
+    tell_act(&draft, &approval->subject, &approval->act, &approval->grounds);
     draft_number(&draft, ABX_FIELD_TICKET, (int64_t)approval->ticket);
     draft_number(&draft, ABX_FIELD_DEADLINE_MS,
             event_time_now() / 1000000 +

@@ -41,13 +41,10 @@ add_grant(abx_box *box, const struct approval *approval, const struct consented 
     bool is_once = yes->scope == ABX_SCOPE_ONCE ||
                    (approval_is_the_hosts(approval) && yes->scope == ABX_SCOPE_COMMAND);
     bool failed = false;
-    struct grant grant = {
-        .request = approval->act.request,
-        .access = approval->act.access,
-        .port = approval->act.port,
-        .command = yes->for_command || yes->scope == ABX_SCOPE_ONCE ? approval->subject.command : 0,
-    };
+    struct grant grant = approval_grant(approval);
 
+    grant.command =
+            yes->for_command || yes->scope == ABX_SCOPE_ONCE ? approval->subject.command : 0;
     if (grant.command == 0 && yes->scope <= ABX_SCOPE_COMMAND && !approval_is_the_hosts(approval)) {
         return true; /* whose it is cannot be told: once, then */
     }
@@ -68,12 +65,10 @@ add_grant(abx_box *box, const struct approval *approval, const struct consented 
     }
     grant.ticket = approval->ticket;
     grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
-    grant.target = approval_copy(approval->target, &failed);
-    grant.verb =
-            approval_counts_verb(&approval->act) ? approval_copy(approval->verb, &failed) : NULL;
-    if (yes->scope == ABX_SCOPE_ONCE || grant.request == ABX_REQUEST_EXEC) {
-        grant.bound = approval_copy(approval->bound, &failed);
-    }
+    grant.target = approval_copy(grant.target, &failed);
+    grant.verb = approval_copy(grant.verb, &failed);
+    grant.bound =
+            approval_copy(yes->scope == ABX_SCOPE_ONCE ? approval->bound : grant.bound, &failed);
     grant.approver = approval_copy(yes->approver, &failed);
     if (failed || !grants_add(&box->grants, &grant)) {
         grant_done(&grant);

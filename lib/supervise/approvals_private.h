@@ -40,6 +40,9 @@ char *approval_copy(const char *text, bool *failed);
 bool approval_counts_verb(const struct act *act);
 /* The host asks for an action: nothing waits for the answer, it asks again. */
 bool approval_is_the_hosts(const struct approval *approval);
+/* What a yes for longer than once adds, as long as its scope says.  The texts are the question's.
+ */
+struct grant approval_grant(const struct approval *approval);
 /* Wants a secret, not a yes. */
 bool approval_is_for_secret(const struct approval *approval);
 /* The box is unlocked, and the question out of its list.  Takes it. */

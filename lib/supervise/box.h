@@ -74,6 +74,7 @@ void box_keep_capture(abx_box *box, struct capture *capture);
 bool box_is_killed(abx_box *box);
 bool box_has_ended(abx_box *box);
 
+/* granting.c */
 abx_status box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses,
         const char *approver, uint64_t *ret_grant, struct fail *fail);
 abx_status box_revoke(abx_box *box, uint64_t grant);
@@ -84,5 +85,7 @@ void box_ended(abx_box *box);
 
 /* broker.c */
 void broker_init(struct broker *broker, abx_box *box);
+/* Whether a grant may be for this: what the policy asks about, or has no rule for, or allows. */
+bool broker_may_grant(abx_box *box, const abx_request *request, struct ruling *ret_ruling);
 
 #endif

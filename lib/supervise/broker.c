@@ -18,7 +18,8 @@
 static bool
 is_liftable(abx_box *box, uint32_t request, const struct ruling *ruling)
 {
-    if (request == ABX_REQUEST_CONNECT && box->plan.network == NETWORK_NONE) {
+    if ((request == ABX_REQUEST_CONNECT || request == ABX_REQUEST_HTTP) &&
+            box->plan.network == NETWORK_NONE) {
         return false;
     }
     return ruling->verdict == ABX_VERDICT_ASK ||
@@ -38,6 +39,9 @@ is_granted(abx_box *box, const abx_request *request, uint64_t command, const str
     pthread_mutex_unlock(&box->lock);
     if (cover == COVER_COUNTED && act->counted != NULL) {
         *act->counted = grant;
+    }
+    if (cover != COVER_NONE && act->by != NULL) {
+        *act->by = grant;
     }
     return cover != COVER_NONE;
 }
@@ -97,6 +101,13 @@ rule_on(abx_box *box, const abx_request *request, struct ruling *ret_ruling)
     return request->kind == ABX_REQUEST_HTTP ? policy_decide_connected(box->resolved,
                                                        request->target, request->verb, ret_ruling)
                                              : policy_decide(box->resolved, request, ret_ruling);
+}
+
+bool
+broker_may_grant(abx_box *box, const abx_request *request, struct ruling *ret_ruling)
+{
+    return rule_on(box, request, ret_ruling) == ABX_VERDICT_ALLOW ||
+           is_liftable(box, request->kind, ret_ruling);
 }
 
 /* What goes out of the box is done in somebody's name. */
@@ -343,107 +354,4 @@ broker_init(struct broker *broker, abx_box *box)
         .exited = exited,
         .ended = ended,
     };
-}
-
-/* ---- grants ---- */
-
-/* The one spelling in which the target of a grant is compared: a real path, or a host. */
-static abx_status
-grant_spell(abx_box *box, const abx_request *pattern, struct grant *grant, struct fail *fail)
-{
-    const struct host_view *host = box->context->backend->host;
-    char name[POLICY_HOST_SIZE];
-
-    if (pattern->kind == ABX_REQUEST_CONNECT) {
-        if (!policy_host_spelling(pattern->target, name)) {
-            return fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
-                    "the target is not one host name or address");
-        }
-        grant->target = strdup(name);
-    } else {
-        AUTO(freep) char *spelled = grant_target(pattern->target, &grant->below);
-
-        if (spelled == NULL) {
-            return fail_set(fail, ABX_ERR_INVALID, 0, "grant:target",
-                    "the target is not an absolute path without '.' and '..'");
-        }
-        grant->target = host->real_path(host->data, spelled);
-    }
-    return grant->target == NULL ? fail_nomem(fail) : ABX_OK;
-}
-
-static abx_status
-check_liftable(
-        abx_box *box, const abx_request *pattern, const struct grant *grant, struct fail *fail)
-{
-    abx_request request = *pattern;
-    struct ruling ruling;
-
-    request.target = grant->target;
-    if (!grant->below && policy_decide(box->resolved, &request, &ruling) != ABX_VERDICT_ALLOW &&
-            !is_liftable(box, request.kind, &ruling)) {
-        fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
-                "rule '%.200s' denies it, and no grant lifts a rule", ruling.id);
-        if (request.kind == ABX_REQUEST_CONNECT && box->plan.network == NETWORK_NONE) {
-            fail_remedy(fail, "open the box with the network mode \"filtered\"");
-        }
-        return ABX_ERR_DENIED;
-    }
-    return ABX_OK;
-}
-
-/* Takes the grant on success. */
-static abx_status
-add_grant(abx_box *box, const struct grant *grant, struct fail *fail)
-{
-    struct grant taken;
-    abx_status r;
-
-    pthread_mutex_lock(&box->lock);
-    r = grants_add(&box->grants, grant)
-                ? tell_grant(box, grant, "grant", "the host gave a grant", fail)
-                : fail_nomem(fail);
-    if (r < 0) {
-        grants_take(&box->grants, grant->id, &taken);
-    }
-    pthread_mutex_unlock(&box->lock);
-    return r;
-}
-
-abx_status
-box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses,
-        const char *approver, uint64_t *ret_grant, struct fail *fail)
-{
-    struct grant grant = {
-        .request = pattern->kind,
-        .access = pattern->access,
-        .port = pattern->port,
-        .approver = approver == NULL ? NULL : strdup(approver),
-        .expires_ms = expires_ms,
-        .expires_ns = grant_deadline(expires_ms),
-        .uses = uses,
-    };
-    abx_status r = approver != NULL && grant.approver == NULL ? fail_nomem(fail) : ABX_OK;
-
-    if (pattern->kind == ABX_REQUEST_EXEC || pattern->access == ABX_ACCESS_EXEC) {
-        grant.request = ABX_REQUEST_EXEC; /* what an execution asks for */
-        grant.access = ABX_ACCESS_EXEC;
-    }
-
-    if (r == ABX_OK) {
-        r = grant_spell(box, pattern, &grant, fail);
-    }
-    if (r == ABX_OK) {
-        r = check_liftable(box, pattern, &grant, fail);
-    }
-    if (r == ABX_OK) {
-        grant.id = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
-        r = add_grant(box, &grant, fail);
-    }
-    if (r < 0) {
-        grant_done(&grant);
-        return r;
-    }
-    *ret_grant = grant.id;
-    return ABX_OK;
 }

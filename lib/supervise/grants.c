@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns the list of grants of a box.  Exact by construction: a grant is one request, one access and
- * one target.  Knows no policy: who adds a grant has asked it.  No lock of its own. */
+ * one target, and what it adds is told from it.  Who adds a grant has asked the policy.  No lock of
+ * its own. */
 #include "supervise/grants.h"
 
 #include "base/loop.h"
@@ -8,6 +9,7 @@
 #include "base/path.h"
 #include "event/event.h"
 #include "event/names.h"
+#include "policy/policy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,6 +91,14 @@ grants_done(struct vec *grants)
     vec_done(grants);
 }
 
+/* Below the target of a grant that has all below. */
+static bool
+is_below(const struct grant *grant, const char *target)
+{
+    return grant->request == ABX_REQUEST_HTTP ? policy_url_is_below(target, grant->target)
+                                              : path_is_below(target, grant->target);
+}
+
 static bool
 covers(const struct grant *grant, const abx_request *request, const char *bound, uint64_t command)
 {
@@ -102,7 +112,7 @@ covers(const struct grant *grant, const abx_request *request, const char *bound,
     if (grant->bound != NULL && (bound == NULL || strcmp(grant->bound, bound) != 0)) {
         return false;
     }
-    return grant->below ? path_is_below(request->target, grant->target)
+    return grant->below ? is_below(grant, request->target)
                         : strcmp(grant->target, request->target) == 0;
 }
 
@@ -151,10 +161,13 @@ grants_use(struct vec *grants, const abx_request *request, const char *bound, ui
 
     remove_expired(grants);
     grant = find(grants, request, bound, command);
-    if (grant == NULL || grant->uses == 0) {
-        return grant == NULL ? COVER_NONE : COVER_FREE;
+    if (grant == NULL) {
+        return COVER_NONE;
     }
     *ret_grant = grant->id;
+    if (grant->uses == 0) {
+        return COVER_FREE;
+    }
     if (take && --grant->uses == 0) {
         grant_done(grant);
         vec_remove(grants, (size_t)(grant - (struct grant *)grants->data));
@@ -167,6 +180,31 @@ add_text(struct str *out, const char *name, const char *text, bool is_bytes)
 {
     str_printf(out, ",\"%s\":", name);
     str_add_json_bytes(out, text, is_bytes);
+}
+
+void
+grant_adds(const struct grant *grant, struct str *out)
+{
+    const char *access = name_of_access(grant->access);
+
+    str_printf(out, "{\"request\":\"%s\"", name_of_request(grant->request));
+    if (grant->request == ABX_REQUEST_HTTP) {
+        add_text(out, "method", grant->verb, false);
+    }
+    if (access != NULL) {
+        str_printf(out, ",\"access\":\"%s\"", access);
+    }
+    add_text(out, "target", grant->target, true);
+    if (grant->below) {
+        str_add(out, ",\"below\":true");
+    }
+    if (grant->port != 0) {
+        str_printf(out, ",\"port\":%" PRIu32, grant->port);
+    }
+    if (grant->request == ABX_REQUEST_ACTION) {
+        str_printf(out, ",\"arguments\":%s", grant->verb);
+    }
+    str_add(out, "}");
 }
 
 void

@@ -26,6 +26,8 @@ struct grant {
     char *approver; /* owned, or NULL */
 };
 
+/* The request that it adds, as JSON: all of it but what `bound` says. */
+void grant_adds(const struct grant *grant, struct str *out);
 /* Takes the strings on success.  False: no memory, or too many. */
 bool grants_add(struct vec *grants, const struct grant *grant);
 /* Takes it out; the caller frees it (grant_done).  False: there is none. */
@@ -46,7 +48,7 @@ bool revoked_has(const struct revoked *revoked, uint64_t id);
 
 /* How a grant covers this, if one does. */
 enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };
-/* `take` uses one up where uses are counted; then *ret_grant is the grant. */
+/* `take` uses one up where uses are counted; *ret_grant is the grant. */
 enum cover grants_use(struct vec *grants, const abx_request *request, const char *bound,
         uint64_t command, bool take, uint64_t *ret_grant);
 void grants_json(const struct vec *grants, struct str *out);

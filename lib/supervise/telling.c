@@ -119,15 +119,21 @@ tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char
         .content = -1,
     };
     struct grounds grounds = { .layer = ABX_LAYER_APPROVAL, .reason = reason };
+    struct str adds = { 0 };
     char rule[32];
     struct event_draft draft;
+    abx_event *event;
 
     snprintf(rule, sizeof rule, "grant:%" PRIu64, grant->id);
     grounds.rule = rule;
     grounds.source = grant->approver;
+    grant_adds(grant, &adds);
     tell_begin(&draft, box, ABX_EVENT_NOTICE, grant->command, NULL);
     tell_act(&draft, &subject, &act, &grounds);
-    return outlet_permit(&box->outlet, event_make(&draft), fail);
+    draft_text(&draft, ABX_FIELD_ADDS, adds.data);
+    event = adds.failed ? NULL : event_make(&draft);
+    str_done(&adds);
+    return outlet_permit(&box->outlet, event, fail);
 }
 
 const char *

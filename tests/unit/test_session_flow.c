@@ -320,6 +320,22 @@ START_TEST(a_body_of_known_length_is_gathered_where_it_is_needed_with_the_head)
 }
 END_TEST
 
+START_TEST(a_long_body_that_is_there_already_is_gathered_to_its_end)
+{
+    static char body[400001], got[sizeof body];
+
+    memset(body, 'x', sizeof body - 1);
+    fake_replace.wants_body = true;
+    broker_says(fill("http://@/"), ABX_VERDICT_ASK);
+    say("POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 400000\r\n\r\n");
+    send_text(program, body);
+    egress_answer(the_box, broker_ticket(), ABX_VERDICT_ALLOW, NULL);
+    expect_request("POST / HTTP/1.1\r\nHost: @\r\nContent-Length: 400000\r\n\r\n");
+    ck_assert_int_eq(recv(origin, got, sizeof body - 1, MSG_WAITALL), sizeof body - 1);
+    ck_assert_str_eq(got, body);
+}
+END_TEST
+
 START_TEST(an_answer_that_may_change_is_sent_in_chunks)
 {
     fake_replace.changes_answers = true;
@@ -452,6 +468,7 @@ make_suite(void)
         { the_end_of_the_box_ends_a_session_at_any_stage, N_ELEMENTS(stages) },
         { a_secret_goes_out_and_does_not_come_back, 1 },
         { a_body_of_known_length_is_gathered_where_it_is_needed_with_the_head, 1 },
+        { a_long_body_that_is_there_already_is_gathered_to_its_end, 1 },
         { an_answer_that_may_change_is_sent_in_chunks, 1 },
         { a_secret_that_is_not_there_yet_is_waited_for, 1 },
         { a_body_may_wait_for_a_secret_too, 1 },

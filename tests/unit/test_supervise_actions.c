@@ -353,6 +353,103 @@ START_TEST(a_question_counts_nothing)
 }
 END_TEST
 
+static abx_status
+grant(const char *name, const char *arguments, uint32_t uses, uint64_t *ret_grant)
+{
+    abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_ACTION, .target = name, .verb = arguments
+    };
+
+    return abx_box_grant(box, &pattern, 0, uses, "pat", ret_grant, NULL);
+}
+
+START_TEST(a_grant_of_an_action_is_for_its_arguments_however_they_come)
+{
+    uint64_t given;
+    char *listing;
+    size_t length;
+
+    ck_assert_int_eq(grant("update", " { \"id\" : \"7\" }", 0, &given), ABX_OK);
+    ck_assert_int_eq(abx_box_grants(box, &listing, &length), ABX_OK);
+    ck_assert_ptr_nonnull(strstr(listing, "\"request\":\"action\",\"target\":\"update\""));
+    abx_free(listing);
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ALLOW, "idempotency_key");
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/8", NULL, NULL, NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/7", "{}", NULL, NULL), ABX_VERDICT_ALLOW);
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_DENY, "2 times in one box");
+}
+END_TEST
+
+START_TEST(a_grant_of_an_action_counts_down_and_is_taken_back)
+{
+    uint64_t given;
+
+    ck_assert_int_eq(grant("update", "{\"id\":\"7\"}", 1, &given), ABX_OK);
+    expect_verdict("update", "{\"id\":\"8\"}", ABX_VERDICT_ASK, "");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ALLOW, "");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ASK, "");
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_ERR_STATE);
+    ck_assert_int_eq(grant("update", "{\"id\":\"9\"}", 1, &given), ABX_OK);
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK);
+    expect_verdict("update", "{\"id\":\"9\"}", ABX_VERDICT_ASK, "");
+}
+END_TEST
+
+START_TEST(without_arguments_a_grant_is_for_the_action_without_them)
+{
+    uint64_t given;
+
+    ck_assert_int_eq(grant("any", NULL, 0, &given), ABX_OK);
+    ck_assert_int_eq(grant("update", NULL, 0, &given), ABX_ERR_DENIED); /* it wants one */
+    ck_assert_int_eq(grant("update", "{\"id\":\"x\"}", 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("update", "{", 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("never", NULL, 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant(NULL, NULL, 0, &given), ABX_ERR_INVALID);
+}
+END_TEST
+
+START_TEST(a_request_that_counts_as_an_action_is_granted_as_that)
+{
+    abx_request pattern = { .size = sizeof pattern,
+        .kind = ABX_REQUEST_HTTP,
+        .target = "https://hr.test/v1/7",
+        .verb = "PUT" };
+    abx_error *error = NULL;
+    uint64_t given;
+
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, NULL, &given, &error), ABX_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(abx_error_get_message(error), "counts as the action 'update'"));
+    abx_error_unref(error);
+    pattern.target = "https://hr.test/v1/**";
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, NULL, &given, NULL), ABX_OK);
+    ck_assert_uint_eq(
+            request(process, "PUT", "https://hr.test/v1/7", "{}", NULL, NULL), ABX_VERDICT_ASK);
+}
+END_TEST
+
+START_TEST(the_bytes_of_an_actions_body_make_no_other_question)
+{
+    struct act act = { .request = ABX_REQUEST_HTTP,
+        .target = "https://hr.test/v1/7",
+        .verb = "PUT",
+        .port = 443,
+        .content = -1,
+        .body = "{}",
+        .body_length = 2,
+        .bound = "{\"body\":1}" };
+    uint64_t one = 0, other = 0;
+
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, &one), ABX_VERDICT_ASK);
+    act.body = "{ }";
+    act.body_length = 3;
+    act.bound = "{\"body\":2}";
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, &other), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(one, other);
+}
+END_TEST
+
 static void *
 read_once(void *data)
 {
@@ -416,6 +513,11 @@ make_suite(void)
     tcase_add_test(tc, calls_that_share_a_question_count_each);
     tcase_add_test(tc, calls_that_share_a_question_are_one_record);
     tcase_add_test(tc, a_question_counts_nothing);
+    tcase_add_test(tc, a_grant_of_an_action_is_for_its_arguments_however_they_come);
+    tcase_add_test(tc, a_grant_of_an_action_counts_down_and_is_taken_back);
+    tcase_add_test(tc, without_arguments_a_grant_is_for_the_action_without_them);
+    tcase_add_test(tc, a_request_that_counts_as_an_action_is_granted_as_that);
+    tcase_add_test(tc, the_bytes_of_an_actions_body_make_no_other_question);
     tcase_add_test(tc, of_many_threads_as_many_as_the_limit_says_may);
     tcase_add_test(tc, what_is_no_request_for_an_action_is_an_error);
     suite_add_tcase(suite, tc);

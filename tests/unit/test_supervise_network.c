@@ -4,6 +4,7 @@
 #include "supervise/approvals.h"
 
 #include "backend/gateway.h"
+#include "base/mem.h"
 #include "fake-backend.h"
 #include "unit/main.h"
 
@@ -304,6 +305,169 @@ START_TEST(a_request_with_another_method_is_another_one)
 END_TEST
 
 static abx_status
+grant_request(const char *method, const char *url, uint32_t uses, uint64_t *ret_grant)
+{
+    abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_HTTP, .target = url, .verb = method
+    };
+
+    return abx_box_grant(box, &pattern, 0, uses, "pat", ret_grant, NULL);
+}
+
+static abx_verdict
+request_with(const char *method, const char *url, const char *bound, uint64_t *ret_ticket)
+{
+    struct act act = { .request = ABX_REQUEST_HTTP,
+        .target = url,
+        .verb = method,
+        .bound = bound,
+        .port = 443,
+        .content = -1 };
+
+    return fake_act(abx_process_get_id(process), &act, ret_ticket);
+}
+
+START_TEST(a_grant_of_a_request_is_for_one_method_and_url)
+{
+    static const char url[] = "https://api.test/v1/users?a=b";
+    uint64_t given;
+    abx_event *event;
+
+    open_with(REQUESTS);
+    ck_assert_int_eq(grant_request("PUT", "https://API.test.:443/v1/users?a=b", 0, &given), ABX_OK);
+    event = next_event(ABX_EVENT_NOTICE);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ADDS),
+            "{\"request\":\"http\",\"method\":\"PUT\",\"target\":"
+            "\"https://api.test/v1/users?a=b\",\"port\":443}");
+    abx_event_unref(event);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"a\":1}", NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request_with("PUT", url, NULL, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request_with("DELETE", url, NULL, NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(
+            request_with("PUT", "https://api.test/v1/users", NULL, NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(
+            request_with("PUT", "https://api.test/v1/users?a=b&c", NULL, NULL), ABX_VERDICT_ASK);
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK);
+    ck_assert_uint_eq(request_with("PUT", url, NULL, NULL), ABX_VERDICT_ASK);
+    tear_down();
+}
+END_TEST
+
+/* Of a grant for PUT and all below "https://api.test/v1/a". */
+static const struct below_case {
+    const char *url;
+    abx_verdict verdict;
+} below_cases[] = {
+    { "https://api.test/v1/a/b", ABX_VERDICT_ALLOW },
+    { "https://api.test/v1/a/b/c/?d=/../e", ABX_VERDICT_ALLOW },
+    { "https://api.test/v1/%61/b", ABX_VERDICT_ALLOW },
+    { "https://api.test/v1/a", ABX_VERDICT_ASK },
+    { "https://api.test/v1/a?/b", ABX_VERDICT_ASK },
+    { "https://api.test/v1/ab", ABX_VERDICT_ASK },
+    { "https://api.test/v1/a%2fb", ABX_VERDICT_DENY }, /* not plain, so a rule denies them */
+    { "https://api.test/v1/a/../b", ABX_VERDICT_DENY },
+    { "https://api.test/v1/a/..;/b", ABX_VERDICT_DENY },
+    { "https://api.test/v1/a//b", ABX_VERDICT_DENY },
+    { "https://api.test.evil.test/v1/a/b", ABX_VERDICT_DENY },
+};
+
+START_TEST(a_grant_of_all_below_a_url_is_for_plain_paths_below)
+{
+    const struct below_case *c = &below_cases[_i];
+    uint64_t given;
+
+    open_with(REQUESTS);
+    ck_assert_int_eq(grant_request("PUT", "https://api.test/v1/a/**", 0, &given), ABX_OK);
+    ck_assert_uint_eq(request_with("PUT", c->url, NULL, NULL), c->verdict);
+    ck_assert_uint_eq(
+            request_with("DELETE", "https://api.test/v1/a/b", NULL, NULL), ABX_VERDICT_ASK);
+    tear_down();
+}
+END_TEST
+
+static const struct no_grant_case {
+    const char *method, *url;
+    abx_status status;
+} no_grant_cases[] = {
+    { "POST", "https://api.test/v1/users", ABX_ERR_DENIED }, /* a rule leaves it out */
+    { "GET", "https://other.test/v1", ABX_ERR_DENIED }, /* nobody reads them */
+    { "PUT", "https://api.test:8443/v1/users", ABX_ERR_DENIED },
+    { "put it", "https://api.test/v1/users", ABX_ERR_INVALID },
+    { "PUT", "api.test/v1", ABX_ERR_INVALID },
+    { "PUT", "https://*.test/v1", ABX_ERR_INVALID },
+    { "PUT", "https://pat@api.test/v1", ABX_ERR_INVALID },
+    { "PUT", "https://api.test/v1/users#a", ABX_ERR_INVALID },
+    { "PUT", "https://api.test/v1/a/../b", ABX_ERR_INVALID },
+    { "PUT", "https://api.test/v1?a=b/**", ABX_ERR_INVALID },
+    { "PUT", NULL, ABX_ERR_INVALID },
+};
+
+START_TEST(what_no_grant_of_a_request_can_be)
+{
+    const struct no_grant_case *c = &no_grant_cases[_i];
+    uint64_t given;
+
+    open_with(REQUESTS);
+    ck_assert_int_eq(grant_request(c->method, c->url, 0, &given), c->status);
+    tear_down();
+}
+END_TEST
+
+START_TEST(requests_with_other_bodies_are_other_questions)
+{
+    static const char url[] = "https://api.test/v1/users";
+    uint64_t one = 0, other = 0, same = 0;
+
+    open_with(REQUESTS);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":1}", &one), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":2}", &other), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":1}", &same), ABX_VERDICT_ASK);
+    ck_assert_uint_ne(one, other);
+    ck_assert_uint_eq(one, same);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_yes_for_once_lets_no_other_body_go)
+{
+    static const char url[] = "https://api.test/v1/users";
+    uint64_t ticket = 0;
+
+    open_with(REQUESTS);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":1}", &ticket), ABX_VERDICT_ASK);
+    fake_withdraw(ticket); /* and comes back */
+    ck_assert_int_eq(answer(ticket, ABX_SCOPE_ONCE), ABX_OK);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":2}", NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request_with("PUT", url, NULL, NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":1}", NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request_with("PUT", url, "{\"body\":1}", NULL), ABX_VERDICT_ASK);
+    tear_down();
+}
+END_TEST
+
+START_TEST(who_is_let_through_by_a_grant_knows_by_which)
+{
+    uint64_t given = 0, counted = 0, by = 0;
+    struct act act = { .request = ABX_REQUEST_HTTP,
+        .target = "https://api.test/v1/users",
+        .verb = "PUT",
+        .port = 443,
+        .content = -1,
+        .by = &by };
+
+    open_with(REQUESTS);
+    ck_assert_int_eq(grant_request("PUT", act.target, 1, &counted), ABX_OK);
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(by, counted);
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, NULL), ABX_VERDICT_ASK);
+    ck_assert_int_eq(grant_request("PUT", act.target, 0, &given), ABX_OK);
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(by, given);
+    tear_down();
+}
+END_TEST
+
+static abx_status
 open_status(const char *upstream)
 {
     char json[256];
@@ -361,6 +525,14 @@ make_suite(void)
     tcase_add_test(tcase, an_answer_about_a_host_has_its_scope);
     tcase_add_test(tcase, a_proxy_outside_that_is_not_spoken_to_refuses_the_box);
     tcase_add_test(tcase, a_request_with_another_method_is_another_one);
+    tcase_add_test(tcase, a_grant_of_a_request_is_for_one_method_and_url);
+    tcase_add_loop_test(tcase, a_grant_of_all_below_a_url_is_for_plain_paths_below, 0,
+            (int)N_ELEMENTS(below_cases));
+    tcase_add_loop_test(
+            tcase, what_no_grant_of_a_request_can_be, 0, (int)N_ELEMENTS(no_grant_cases));
+    tcase_add_test(tcase, requests_with_other_bodies_are_other_questions);
+    tcase_add_test(tcase, a_yes_for_once_lets_no_other_body_go);
+    tcase_add_test(tcase, who_is_let_through_by_a_grant_knows_by_which);
     suite_add_tcase(suite, tcase);
     return suite;
 }

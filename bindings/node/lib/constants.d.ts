@@ -226,7 +226,7 @@ export declare const Field: {
   readonly MESSAGE: 24;
   /** the name as the program gave it, where TARGET is another */
   readonly ASKED: 25;
-  /** on an approval: exactly what a grant would add, as JSON */
+  /** on an approval: exactly what a grant would add, as JSON; on a grant: what it adds */
   readonly ADDS: 26;
   /** ABX_RETRY_* */
   readonly RETRY: 27;

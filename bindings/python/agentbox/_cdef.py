@@ -248,15 +248,21 @@ DOCS = {
         'JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both spellings, '
         'digest of the policy.',
     'abx_box_grant':
-        'A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a host and a '
-        'port. A program (ABX_REQUEST_EXEC) is its path. A path that ends in a slash and two stars means all below. '
-        '`expires_ms` is Unix time, 0 is never; 0 uses is unlimited. It lifts what the policy asks about or has no rule '
-        'for, never what a rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. '
-        'Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N".',
+        'A grant adds exactly one request for a while: ABX_REQUEST_PATH a path and one access ABX_REQUEST_EXEC a '
+        "program's path ABX_REQUEST_CONNECT a host and a port ABX_REQUEST_HTTP a URL with its query, and a method "
+        '(NULL: GET), whatever the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED '
+        'ABX_REQUEST_ACTION a name and its arguments (NULL: none) as for abx_box_request, in whatever spelling they '
+        'come; requests that count as it, too A path or URL that ends in a slash and two stars means all below, with '
+        'any query. A request that counts as an action with arguments is granted as the action only. `expires_ms` is '
+        'Unix time, 0 is never; 0 uses is unlimited. It lifts what the policy asks about or has no rule for, never what '
+        'a rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. Limits of an action '
+        'stay. ABX_ERR_DENIED also: arguments do not fit the action. Given and taken back, it is a NOTICE of layer '
+        'APPROVAL with the rule "grant:N" and what it adds (ABX_FIELD_ADDS).',
     'abx_box_revoke':
-        'After it returns nothing new is done under that grant: calls that are under way fail, and connections to its '
-        'host and port that nothing else allows are reset, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: '
-        'there is none, or its uses are used up.',
+        'After it returns nothing new is done under that grant: calls that are under way fail, connections to its host '
+        'and port that nothing else allows are reset, and requests under way that it let through are refused, or cut '
+        'where the answer is on the way, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: there is none, or '
+        'its uses are used up.',
     'abx_box_attempt':
         'With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried '
         'this. Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. '

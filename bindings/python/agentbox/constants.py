@@ -202,7 +202,7 @@ class Field(IntEnum):
     LEVEL = 23
     MESSAGE = 24
     ASKED = 25  # the name as the program gave it, where TARGET is another
-    ADDS = 26  # on an approval: exactly what a grant would add, as JSON
+    ADDS = 26  # on an approval: exactly what a grant would add, as JSON; on a grant: what it adds
     RETRY = 27  # ABX_RETRY_*
     EXIT_REASON = 28
     EXIT_CODE = 29

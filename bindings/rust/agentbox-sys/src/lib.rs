@@ -237,7 +237,7 @@ pub const ABX_FIELD_LEVEL: u32 = 23;
 pub const ABX_FIELD_MESSAGE: u32 = 24;
 /// the name as the program gave it, where TARGET is another
 pub const ABX_FIELD_ASKED: u32 = 25;
-/// on an approval: exactly what a grant would add, as JSON
+/// on an approval: exactly what a grant would add, as JSON; on a grant: what it adds
 pub const ABX_FIELD_ADDS: u32 = 26;
 /// ABX_RETRY_*
 pub const ABX_FIELD_RETRY: u32 = 27;
@@ -502,15 +502,20 @@ extern "C" {
     /// JSON receipt: rung, mechanism per layer, canary results, what is weaker and why, links in both spellings, digest of
     /// the policy.
     pub fn abx_box_receipt(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
-    /// A grant adds exactly one request for a while: a path and one access, or (ABX_REQUEST_CONNECT) a host and a port. A
-    /// program (ABX_REQUEST_EXEC) is its path. A path that ends in a slash and two stars means all below. `expires_ms` is
-    /// Unix time, 0 is never; 0 uses is unlimited. It lifts what the policy asks about or has no rule for, never what a
-    /// rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. Given and taken back, it is
-    /// a NOTICE of layer APPROVAL with the rule "grant:N".
+    /// A grant adds exactly one request for a while: ABX_REQUEST_PATH a path and one access ABX_REQUEST_EXEC a program's
+    /// path ABX_REQUEST_CONNECT a host and a port ABX_REQUEST_HTTP a URL with its query, and a method (NULL: GET), whatever
+    /// the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED ABX_REQUEST_ACTION a name and
+    /// its arguments (NULL: none) as for abx_box_request, in whatever spelling they come; requests that count as it, too A
+    /// path or URL that ends in a slash and two stars means all below, with any query. A request that counts as an action
+    /// with arguments is granted as the action only. `expires_ms` is Unix time, 0 is never; 0 uses is unlimited. It lifts
+    /// what the policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below a target
+    /// with two stars it stays denied. Limits of an action stay. ABX_ERR_DENIED also: arguments do not fit the action.
+    /// Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N" and what it adds (ABX_FIELD_ADDS).
     pub fn abx_box_grant(r#box: *mut abx_box, pattern: *const abx_request, expires_ms: i64, uses: u32, approver: *const c_char, ret_grant: *mut u64, reterr: *mut *mut abx_error) -> abx_status;
-    /// After it returns nothing new is done under that grant: calls that are under way fail, and connections to its host
-    /// and port that nothing else allows are reset, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: there is
-    /// none, or its uses are used up.
+    /// After it returns nothing new is done under that grant: calls that are under way fail, connections to its host and
+    /// port that nothing else allows are reset, and requests under way that it let through are refused, or cut where the
+    /// answer is on the way, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: there is none, or its uses are
+    /// used up.
     pub fn abx_box_revoke(r#box: *mut abx_box, grant: u64) -> abx_status;
     pub fn abx_box_grants(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     /// With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried this.

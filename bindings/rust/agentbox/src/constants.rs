@@ -517,7 +517,7 @@ impl Field {
     pub const MESSAGE: Field = Field(24);
     /// the name as the program gave it, where TARGET is another
     pub const ASKED: Field = Field(25);
-    /// on an approval: exactly what a grant would add, as JSON
+    /// on an approval: exactly what a grant would add, as JSON; on a grant: what it adds
     pub const ADDS: Field = Field(26);
     /// ABX_RETRY_*
     pub const RETRY: Field = Field(27);
