@@ -11,7 +11,7 @@ import sys
 expected = open(sys.argv[1]).read()
 done = subprocess.run(sys.argv[2:], capture_output=True, text=True, timeout=50, stdin=subprocess.DEVNULL,
                       env=dict(os.environ, PATH="/usr/bin:/bin", LC_ALL="C.UTF-8"))
-CHANGING = ((r"/var/tmp/agent-\w+", "WORK"), (r"\(process \d+\)", "(process N)"), (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "TIME"))
+CHANGING = ((r"/var/tmp/agent-\w+", "WORK"), (r"\(process \d+\)", "(process N)"), (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d( UTC|Z)", "TIME"))
 printed = done.stdout
 for pattern, word in CHANGING:
     printed = re.sub(pattern, word, printed)

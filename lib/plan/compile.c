@@ -183,8 +183,11 @@ check_input(const struct compiler *compiler, const struct policy_input *input, c
     }
     if (compile_decide(compiler, from, ABX_ACCESS_READ, &ruling) != ABX_VERDICT_ALLOW &&
             !ruling.from_default) {
-        return fail_set(compiler->fail, ABX_ERR_POLICY, 0, "input",
-                "the input '%s' may not be read: %s", input->from, ruling.id);
+        fail_set(compiler->fail, ABX_ERR_POLICY, 0, "input",
+                "the input '%s' may not be read: rule '%s' denies it or asks about it", input->from,
+                ruling.id);
+        fail_remedy(compiler->fail, "name the very file in /filesystem/read/allow, too");
+        return ABX_ERR_POLICY;
     }
     for (size_t i = 0; i < plan->places.count; i++) {
         const struct place *place = vec_at(&plan->places, struct place, i);

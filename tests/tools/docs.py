@@ -33,7 +33,7 @@ for field, name in re.findall(r'\{ ABX_FIELD_(\w+), "(\w+)"', text("lib/event/js
 usage = text("cli/main.c") + text("cli/options.c")
 expect("docs/agentbox-cli.md", sorted(set(re.findall(r'"(--[a-z-]+)"', usage)) - {"--help", "--version"}))
 
-for page in [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("bindings/*/*.md")]:
+for page in [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("bindings/*/*.md"), *root.glob("examples/*/*.md")]:
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         if not (page.parent / link).exists():
             bad.append(f"{page.relative_to(root)}: no {link}")

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An agent in HR: two files that the employee chose, the HR API, people who agree to what changes it or leaves it, and a record.
+
+    pip install ./bindings/python
+    python3 examples/hr-assistant/agent.py [FOLDER]
+
+FOLDER is made, and stays, with the audit log; without it nothing stays.  README.md tells the story.  `model.py` is a script in
+a model's place, `people.py` in that of the people who are asked, and `server.py` is the company."""
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import agentbox
+from model import Call, ScriptedModel, day, next_morning
+from people import HrDesk
+
+HERE = pathlib.Path(__file__).resolve().parent
+EMPLOYEE, SESSION = "maria.keller@nordwind.example", "hr-assistant/4711"
+
+
+class Company:
+    """server.py, as long as this runs.  The key of its API is there and here, and in no box."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        folder.mkdir()
+        self.key, self.authority, self.log = secrets.token_urlsafe(32), folder / "ca.pem", folder / "requests.log"
+        self.process = subprocess.Popen([sys.executable, HERE / "server.py", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdin.write(self.key + "\n")
+        self.process.stdin.flush()
+        self.proxy = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def make_policy(work: pathlib.Path, company: Company) -> agentbox.Policy:
+    """Maria's home has many files, of which she chose two; results go to a folder of their own."""
+    home, results = work / "home", work / "results"
+    results.mkdir()
+    shutil.copytree(HERE / "inputs", home)
+    (home / "salaries.csv").write_text("1042,47200\n1043,41800\n")
+    builder = agentbox.PolicyBuilder("task")
+    for name, value in {"home": home, "request": home / "request.txt", "phones": home / "phones.csv", "output": results, "ca": company.authority}.items():
+        builder.variable(name, value)
+    return builder.merge((HERE / "policy.json").read_text(), "policy.json").build()
+
+
+class Assistant:
+    """The harness: what the model wants to run goes into a box, and what stopped it comes back."""
+
+    def __init__(self, context: agentbox.Context, policy: agentbox.Policy, company: Company, results: pathlib.Path) -> None:
+        self.context, self.policy, self.company, self.results = context, policy, company, results
+        self.calls, self.told = 0, ""
+
+    def work(self, model: ScriptedModel, delegation: str, seconds: float) -> None:
+        """One box for all that is done on behalf of the employee and under one delegation."""
+        print(f"== for {EMPLOYEE}, by {SESSION}, under {delegation}")
+        identity = agentbox.Identity(EMPLOYEE, SESSION, delegation, delegation_expires_ms=int((time.time() + seconds) * 1000))
+        with self.context.open_box(self.policy, identity) as box:
+            box.set_credential("hr-api", self.company.key.encode())
+            told = self.policy.describe()
+            while (call := model.next(told)) is not None:
+                told = self.run_command(box, call)
+                self.told += told
+        print()
+
+    def run_command(self, box: agentbox.Box, call: Call) -> str:
+        self.calls += 1
+        print(f"\n[call-{self.calls}] {call.thought}\n" + "".join(f"  {line}\n" for line in call.command.splitlines()), end="")
+        result = box.run(["sh", "-c", call.command], label=f"call-{self.calls}", cwd=self.results, timeout=60)
+        told = (result.stdout + result.stderr).decode() + result.explanation
+        print(told, end="" if told.endswith("\n") or not told else "\n")
+        return told
+
+
+def print_record(log: pathlib.Path) -> None:
+    """Who did what, on whose behalf, and who agreed: of each call what was allowed, asked and denied."""
+    state, text = agentbox.render_audit([log], "json")
+    records = [json.loads(line) for line in text.splitlines()]
+    print(f"== {log.name}: {state.name.lower()}")
+    words = {"approval": "asked", "denial": "denied", "notice": "allowed"}
+    for one in records:
+        if one["type"] in words and "label" in one:
+            word = "agreed" if one.get("verb") == "approve" else words[one["type"]]
+            by = f" by {one['approver']}" if word in ("agreed", "denied") and "approver" in one else ""
+            print(f"{one['principal']} {one['delegation']} {one['label']:8}{word:8}{one['target']} (rule {one['rule']}){by}")
+
+
+def main() -> None:
+    kept = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    if kept is not None:
+        kept.mkdir(mode=0o700)
+    work = kept.resolve() if kept is not None else pathlib.Path(tempfile.mkdtemp(prefix="agent-", dir="/var/tmp"))
+    company, desk, log = Company(work / "company"), HrDesk(), work / "audit.jsonl"
+    os.environ["https_proxy"] = company.proxy  # "upstream": "environment" of the policy
+    try:
+        with agentbox.Context(on_approval=lambda event: desk.ask(context, event), audit_path=log) as context:
+            assistant = Assistant(context, make_policy(work, company), company, work / "results")
+            assistant.work(ScriptedModel(day(work / "home")), "delegation-81", 8 * 3600)
+            assistant.work(ScriptedModel(next_morning()), "delegation-82", 3)  # the last seconds of it
+        print_record(log)
+        print("== what the API's own log says of changes and exports")
+        print("".join(line for line in company.log.open() if " GET " not in line), end="")
+        seen = assistant.told + log.read_text() + "".join(file.read_text() for file in (work / "results").iterdir())
+        print("== the key of the API was " + ("SEEN" if company.key in seen else "nowhere in what the model was told, the results and the audit log"))
+    finally:
+        company.close()
+        if kept is None:
+            shutil.rmtree(work)
+
+
+main()
