@@ -56,8 +56,10 @@ body_summary(const struct json *body, struct str *out)
     static const char *const numbers[] = { "port", "repeats", "ticket", "exit_code", "bytes",
         "records" };
 
-    add_word(out, "", body_text(body, "verb"));
-    add_word(out, " ", body_text(body, "target"));
+    const bool is_action = strcmp(body_text(body, "request"), "action") == 0;
+
+    add_word(out, "", body_text(body, is_action ? "target" : "verb")); /* "hr.read {...}" */
+    add_word(out, " ", body_text(body, is_action ? "verb" : "target"));
     for (size_t i = 0; i < N_ELEMENTS(numbers); i++) {
         add_number(out, body, numbers[i]);
     }

@@ -184,7 +184,8 @@ approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct
                 "the audit log cannot be written, so the answer does not count");
         return r;
     }
-    approval->grounds.approver = answer->approver;
+    approval->grounds.approver =
+            answer->verdict == ABX_VERDICT_ALLOW ? approval->yes.approver : answer->approver;
     approval_end(box, approval, answer->verdict,
             answer->message == NULL || answer->message[0] == '\0' ? "the approver refused"
                                                                   : answer->message);

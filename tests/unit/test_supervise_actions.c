@@ -17,6 +17,7 @@ static const char policy_json[] =
         "\"allow\":[{\"host\":\"hr.test\",\"http\":["
         "{\"methods\":[\"PUT\"],\"path\":\"/v1/{id}\",\"action\":\"update\"},"
         "{\"methods\":[\"GET\"],\"path\":\"/v1/{id}\",\"action\":\"read\"},"
+        "{\"methods\":[\"POST\"],\"path\":\"/v3\",\"action\":\"export\"},"
         "{\"methods\":[\"POST\"],\"path\":\"/v2/**\",\"action\":\"any\"}]}]},"
         "\"actions\":[{\"name\":\"update\",\"verdict\":\"ask\",\"arguments\":{\"id\":{\"type\":"
         "\"string\","
@@ -25,7 +26,8 @@ static const char policy_json[] =
         "{\"name\":\"read\",\"verdict\":\"allow\",\"arguments\":{\"id\":{\"type\":\"string\"}},"
         "\"limits\":{\"per_command\":2,\"per_box\":3}},"
         "{\"name\":\"any\",\"verdict\":\"allow\",\"limits\":{\"per_box\":1}},"
-        "{\"name\":\"never\",\"verdict\":\"deny\"}]}";
+        "{\"name\":\"never\",\"verdict\":\"deny\"},"
+        "{\"name\":\"export\",\"verdict\":\"ask\",\"approvers\":2}]}";
 
 static abx_context *context;
 static abx_box *box;
@@ -284,6 +286,27 @@ START_TEST(a_held_request_goes_on_with_the_key_that_the_event_has)
 }
 END_TEST
 
+START_TEST(an_action_that_two_agreed_to_names_both)
+{
+    static const char *const names[] = { "ada", "bob" };
+    abx_event *event;
+    uint64_t ticket;
+
+    ck_assert_uint_eq(
+            request(process, "POST", "https://hr.test/v3", "x", NULL, &ticket), ABX_VERDICT_ASK);
+    for (int i = 0; i < 2; i++) {
+        abx_answer yes = { .size = sizeof yes, .verdict = ABX_VERDICT_ALLOW, .approver = names[i] };
+
+        ck_assert_int_eq(
+                abx_context_answer(context, ticket, &yes, NULL), i == 0 ? ABX_NONE : ABX_OK);
+    }
+    event = next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), "ada, bob");
+    abx_event_unref(event);
+}
+END_TEST
+
 START_TEST(nobody_is_asked_about_what_could_not_be_done)
 {
     uint64_t first, second, third;
@@ -509,6 +532,7 @@ make_suite(void)
     tcase_add_test(tc, a_request_without_declared_arguments_counts_too);
     tcase_add_test(tc, the_host_asks_again_after_a_yes_and_has_it_once);
     tcase_add_test(tc, a_held_request_goes_on_with_the_key_that_the_event_has);
+    tcase_add_test(tc, an_action_that_two_agreed_to_names_both);
     tcase_add_test(tc, nobody_is_asked_about_what_could_not_be_done);
     tcase_add_test(tc, calls_that_share_a_question_count_each);
     tcase_add_test(tc, calls_that_share_a_question_are_one_record);
