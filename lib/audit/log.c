@@ -6,6 +6,7 @@
  * holds another one has been left behind; one that finds an empty file goes on with its chain. */
 #include "audit/log.h"
 
+#include "audit/files.h"
 #include "base/mem.h"
 #include "event/event.h"
 
@@ -145,12 +146,6 @@ begin_next(struct audit_log *log, const char *fresh_name, const char *full_name,
     return ABX_OK;
 }
 
-static void
-name_full(const struct audit_log *log, struct str *out)
-{
-    str_printf(out, "%s.%012" PRIu64 "-%.8s", log->name, log->chain.n, log->chain.hash);
-}
-
 /* The full file gets a second name before it loses the first.  Where that cannot be, the log grows
  * on: no record is worth less than a limit. */
 static void
@@ -160,8 +155,8 @@ rotate(struct audit_log *log)
     AUTO(str_done) struct str fresh = { 0 };
     struct fail fail;
 
-    name_full(log, &full);
-    str_printf(&fresh, "%s.new", log->name);
+    files_name_full(&full, log->name, &log->chain);
+    files_name_next(&fresh, log->name);
     if (full.failed || fresh.failed || linkat(log->dir, log->name, log->dir, full.data, 0) != 0) {
         return;
     }
@@ -303,7 +298,7 @@ check_names(const struct audit_log *log, const struct stat *file, struct fail *f
     if (file->st_nlink <= 1) {
         return ABX_OK;
     }
-    name_full(log, &full);
+    files_name_full(&full, log->name, &log->chain);
     if (full.failed) {
         return fail_nomem(fail);
     }

@@ -2,6 +2,7 @@
  * Owns what is recorded beside events.  Takes no lock but the outlet's. */
 #include "supervise/recording.h"
 
+#include "audit/files.h"
 #include "supervise/telling.h"
 
 #include "base/digest.h"
@@ -45,7 +46,6 @@ check_reach(abx_box *box, const char *log, const char *path, struct fail *fail)
 abx_status
 recording_is_safe(abx_box *box, struct fail *fail)
 {
-    static const char *const names[] = { "", ".new", ".000000000001-00000000" };
     const struct host_view *host = box->context->backend->host;
     AUTO(freep) char *path = NULL;
     abx_status r = ABX_OK;
@@ -57,10 +57,10 @@ recording_is_safe(abx_box *box, struct fail *fail)
     if (path == NULL) {
         return fail_nomem(fail);
     }
-    for (size_t i = 0; r == ABX_OK && i < N_ELEMENTS(names); i++) {
+    for (size_t i = 0; r == ABX_OK && files_endings[i] != NULL; i++) {
         AUTO(str_done) struct str name = { 0 };
 
-        str_printf(&name, "%s%s", path, names[i]);
+        str_printf(&name, "%s%s", path, files_endings[i]);
         r = name.failed ? fail_nomem(fail) : check_reach(box, path, name.data, fail);
     }
     return r;
