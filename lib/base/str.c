@@ -227,6 +227,27 @@ text_escape(const char *bytes, size_t length, bool escape_backslash)
     return str_steal(&out, NULL);
 }
 
+/* A backslash stands before x and two digits, or before any character. */
+char *
+text_unescape(const char *text, size_t *ret_length)
+{
+    struct str out = { 0 };
+
+    while (*text != '\0') {
+        char byte = *text++;
+
+        if (byte == '\\' && *text != '\0') {
+            byte = *text++;
+            if (byte == 'x' && hex_byte(text) >= 0) {
+                byte = (char)hex_byte(text);
+                text += 2;
+            }
+        }
+        str_add_bytes(&out, &byte, 1);
+    }
+    return str_steal(&out, ret_length);
+}
+
 void
 str_add_json(struct str *str, const char *text)
 {

@@ -33,6 +33,9 @@ uint32_t utf8_character(const unsigned char *bytes, size_t length);
  * `\xHH`, and a backslash is doubled only if `escape_backslash`. */
 char *text_escape(const char *bytes, size_t length, bool escape_backslash);
 void str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_backslash);
+/* Undoes it where backslashes were doubled; there may be NULs in what comes out.  NULL: no memory.
+ */
+char *text_unescape(const char *text, size_t *ret_length);
 
 /* Whether it is UTF-8 of which every character is seen: two such texts that differ look so, but for
  * letters that are alike. */

@@ -22,6 +22,13 @@ asked_action_done(struct asked_action *asked)
     free(asked->arguments);
 }
 
+/* "POST https://hr.test/v1/leave", as the event of an action says what it was. */
+static void
+spell_request(const struct act *act, struct str *out)
+{
+    str_printf(out, "%s %s", act->verb, act->target);
+}
+
 /* A request whose arguments the policy declares is decided as the action that it is; others as the
  * request, which counts. */
 static bool
@@ -48,7 +55,7 @@ read_http(abx_box *box, const struct act *act, struct asked_action *asked, struc
         r = act->unreadable != NULL
                     ? fail_set(fail, ABX_ERR_DENIED, 0, "action:", "%s", act->unreadable)
                     : policy_action_read(box->resolved, http.name, &input, &form, fail);
-        str_printf(&where, "%s %s", act->verb, act->target);
+        spell_request(act, &where);
         asked->arguments = form.arguments;
         asked->asked = str_steal(&where, NULL);
         if (r == ABX_OK && asked->asked == NULL) {
@@ -228,13 +235,18 @@ tell_done(abx_box *box, const abx_process *process, const struct subject *subjec
         const struct act *act, const struct grounds *grounds, const char *key, uint32_t times,
         struct fail *fail)
 {
+    AUTO(str_done) struct str asked = { 0 };
     struct grounds own = *grounds;
     struct act mine = *act;
     struct event_draft draft;
 
     mine.request = ABX_REQUEST_ACTION;
     if (act->request != ABX_REQUEST_ACTION) {
-        mine.asked = act->target;
+        spell_request(act, &asked);
+        if (asked.failed) {
+            return fail_nomem(fail);
+        }
+        mine.asked = asked.data;
         mine.target = act->action;
         mine.verb = NULL;
         mine.port = 0;

@@ -263,27 +263,6 @@ grant_deadline(int64_t expires_ms)
     return left_ms > INT64_MAX / 2000000 ? 0 : now + (uint64_t)left_ms * 1000000u;
 }
 
-/* Undoes text_escape; a backslash stands before x and two digits, or before any character. */
-static char *
-unescape(const char *text, size_t *ret_length)
-{
-    struct str out = { 0 };
-
-    while (*text != '\0') {
-        char byte = *text++;
-
-        if (byte == '\\' && *text != '\0') {
-            byte = *text++;
-            if (byte == 'x' && hex_byte(text) >= 0) {
-                byte = (char)hex_byte(text);
-                text += 2;
-            }
-        }
-        str_add_bytes(&out, &byte, 1);
-    }
-    return str_steal(&out, ret_length);
-}
-
 static bool
 is_normal(const char *path)
 {
@@ -306,7 +285,7 @@ char *
 grant_target(const char *spelled, bool *ret_below)
 {
     size_t length;
-    AUTO(freep) char *target = unescape(spelled, &length);
+    AUTO(freep) char *target = text_unescape(spelled, &length);
     bool below;
 
     if (target == NULL || strlen(target) != length) {
