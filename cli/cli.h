@@ -30,6 +30,7 @@ struct options {
     double timeout_s; /* 0 is none */
     bool tty;
     bool explain;
+    bool json; /* of replay */
     const char *events;
     const char *audit; /* file */
     const char *ask; /* "tty", "deny" or a program */
@@ -109,5 +110,6 @@ int command_policy(int argc, char **argv);
 int command_compare(int argc, char **argv); /* of command_policy */
 int command_preflight(int argc, char **argv);
 int command_audit(int argc, char **argv);
+int command_replay(int argc, char **argv);
 
 #endif

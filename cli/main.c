@@ -21,6 +21,8 @@ static const char usage_text[] =
         "  audit show [--json] [--layer LAYER] FILE...\n"
         "                                 what they say\n"
         "  audit report --html FILE...    the same as a page\n"
+        "  replay [OPTIONS] [--json] AUDIT...\n"
+        "                                 what of an audit log the policy would decide otherwise\n"
         "  preflight [OPTIONS]            what this host can enforce\n"
         "  version\n"
         "\n"
@@ -67,6 +69,7 @@ static const struct command {
     { "policy", command_policy },
     { "preflight", command_preflight },
     { "audit", command_audit },
+    { "replay", command_replay },
 };
 
 static bool

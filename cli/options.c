@@ -102,6 +102,10 @@ set_flag(struct options *options, const char *name)
         options->explain = true;
         return true;
     }
+    if (strcmp(name, "--json") == 0) {
+        options->json = true;
+        return true;
+    }
     return false;
 }
 

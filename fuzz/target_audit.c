@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as an audit log: reading stops at the first place that does not hold; a log that is
- * whole stays so when records are redacted, and no page made of it has an element of its own. */
+ * whole stays so when records are redacted, and no page made of it has an element of its own.
+ * Replayed, records are taken for calls whatever is in them, also without a chain that holds. */
 #include "audit/render.h"
+#include "base/mem.h"
+#include "supervise/replay.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,6 +29,90 @@ read_log(const char *bytes, size_t size, const struct audit_visitor *visitor,
 
     chain_begin(&chain);
     must(audit_read_bytes(bytes, size, &chain, visitor, file, &fail) == ABX_OK);
+}
+
+/* ---- replaying ---- */
+static enum host_kind
+look(void *data, const char *path)
+{
+    return data == NULL && path != NULL ? HOST_DIRECTORY : HOST_MISSING;
+}
+
+static char *
+real_path(void *data, const char *path)
+{
+    return data == NULL ? strdup(path) : NULL;
+}
+
+static int
+list(void *data, const char *path, struct vec *names)
+{
+    return data == NULL && path != NULL && names != NULL ? 0 : -1;
+}
+
+static const char document[] =
+        "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/usr\"],\"deny\":[\"**/x\"]},"
+        "\"write\":{\"ask\":[\"/tmp\"]}},\"network\":{\"mode\":\"filtered\",\"allow\":[\"a.test\","
+        "{\"host\":\"api.test\",\"http\":[{\"methods\":[\"POST\"],\"path\":\"/{n}\",\"action\":"
+        "\"act\"}]}]},\"actions\":[{\"name\":\"act\",\"verdict\":\"ask\",\"arguments\":{\"n\":{"
+        "\"type\":\"string\"}}}]}";
+
+static void
+begin(struct replay *replay)
+{
+    static const struct host_view host = { NULL, look, real_path, list, NULL, NULL, NULL };
+    static abx_policy *policy;
+    struct fail fail;
+
+    if (policy == NULL) {
+        must(abx_policy_from_json(document, sizeof document - 1, &policy, NULL) == ABX_OK);
+    }
+    must(replay_init(replay, policy, &host, &fail) == ABX_OK);
+}
+
+static void
+end(struct replay *replay, const char *problem)
+{
+    abx_report *report = replay_report(replay, problem);
+
+    must(report != NULL);
+    for (size_t i = 0; i < abx_report_get_count(report); i++) {
+        must(strlen(abx_report_get_string(report, i, "commands")) < 4096);
+    }
+    abx_report_unref(report);
+    replay_done(replay);
+}
+
+/* A chain that holds is beyond a fuzzer: each line is a body, too. */
+static void
+replay_lines(const char *bytes, size_t size)
+{
+    struct replay replay;
+    uint64_t n = 0;
+
+    begin(&replay);
+    while (size > 0) {
+        const char *line_end = memchr(bytes, '\n', size);
+        const size_t length = line_end == NULL ? size : (size_t)(line_end - bytes);
+        const struct record record = { ++n, length == 0 ? NULL : bytes, length };
+
+        must(replay_record(&replay, &record));
+        bytes += length < size ? length + 1 : length;
+        size -= length < size ? length + 1 : length;
+    }
+    end(&replay, "");
+}
+
+static void
+replay_log(const char *bytes, size_t size)
+{
+    struct audit_file file;
+    struct replay replay;
+    const struct audit_visitor visitor = { replay_record, &replay };
+
+    begin(&replay);
+    read_log(bytes, size, &visitor, &file);
+    end(&replay, file.problem);
 }
 
 /* Every line of a log that is whole, redacted. */
@@ -62,6 +149,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                strstr(rendering.out.data, "<img") == NULL));
         str_done(&rendering.out);
     }
+    replay_log(bytes, size);
+    replay_lines(bytes, size);
     must(file.byte <= size);
     must(file.state == ABX_AUDIT_WHOLE || file.problem[0] != '\0');
     if (file.state == ABX_AUDIT_WHOLE) {

@@ -563,6 +563,25 @@ ABX_API abx_status abx_audit_verify(const char *const *paths, size_t count,
  * ABX_ERR_INVALID: there is no such format or layer. */
 ABX_API abx_status abx_audit_render(const char *const *paths, size_t count, const char *format,
         const char *layer, char **ret_text, size_t *ret_length, abx_error **reterr);
+enum abx_replay_values {
+    ABX_REPLAY_SAME = 0,    /* all calls are decided as they were */
+    ABX_REPLAY_CHANGED = 1, /* some are not */
+    ABX_REPLAY_BROKEN = 2   /* the log does not hold; the rows are about the records before that */
+};
+/* What `policy`, as a box of this host would have it, says of the calls that a log tells of; the outcome is
+ * an ABX_REPLAY_*.  The files are those of one log, oldest first; where one is given, its full files are read
+ * before it.  Known are denials, questions, actions, programs that were started as commands, opened ports,
+ * wanted secrets and what a box in observe mode allowed: what a policy allows makes no record.  Rows, for
+ * equal calls one: "change" ("denied", "asked" or "allowed": what they would be now), "request" ("read",
+ * "write", "exec", "connect", a method, "listen", "socket", "action", "credential"), "target", "before"
+ * and "after" (verdicts; what was asked about is so whatever the answer was), "rule" (source#id, which
+ * decides now) and its "reason", "calls" (how many), "first" (number of the first record), "programs",
+ * "commands" and "identities" (whose calls they were, "; " between).  Then a row "same" with "calls" only, rows
+ * "skipped" for what cannot be replayed ("request" is a word for why, "reason" says it), and "broken",
+ * whose "reason" says where.  ABX_ERR_IO: a file cannot be read.  ABX_ERR_POLICY or
+ * ABX_ERR_SETUP: no box of this host could have the policy. */
+ABX_API abx_status abx_audit_replay(abx_policy *policy, const char *const *paths, size_t count,
+        abx_report **ret_report, abx_error **reterr);
 
 /* ---- preflight ------------------------------------------------------------------------ */
 /* What this host can enforce of `policy` (NULL: of everything).  Tries it: a harmless canary is

@@ -2,7 +2,10 @@
 #include "audit/render.h"
 
 #include "api/door.h"
+#include "audit/files.h"
+#include "backend/backend.h"
 #include "event/names.h"
+#include "supervise/replay.h"
 #include "supervise/report.h"
 
 #include <fcntl.h>
@@ -86,30 +89,46 @@ abx_audit_verify(
     return (abx_status)file.state;
 }
 
+/* ---- what the records say ---- */
+
+/* Shows the records of a log up to where it breaks; `problem` is "" or says where that is. */
+static abx_status
+visit_files(const char *const *paths, size_t count, const struct audit_visitor *visitor,
+        struct audit_file *file, char problem[256], struct fail *fail)
+{
+    struct chain chain;
+
+    chain_begin(&chain);
+    problem[0] = '\0';
+    for (size_t i = 0; file->state == ABX_AUDIT_WHOLE && i < count; i++) {
+        abx_status r = read_file(paths[i], i + 1 == count, &chain, visitor, file, fail);
+
+        if (r < 0) {
+            return r;
+        }
+        if (file->state != ABX_AUDIT_WHOLE) {
+            snprintf(problem, 256, "file %zu, line %" PRIu64 ", byte %" PRIu64 ": %s", i + 1,
+                    file->line, file->byte, file->problem);
+        }
+    }
+    return ABX_OK;
+}
+
 /* ---- for people ---- */
 static abx_status
 render_files(const char *const *paths, size_t count, struct rendering *rendering,
         struct audit_file *file, struct fail *fail)
 {
     const struct audit_visitor visitor = { render_record, rendering };
-    char problem[256] = "";
-    struct chain chain;
+    char problem[256];
+    abx_status r;
 
-    chain_begin(&chain);
     rendering->renderer->begin(&rendering->out);
-    for (size_t i = 0; file->state == ABX_AUDIT_WHOLE && i < count; i++) {
-        abx_status r = read_file(paths[i], i + 1 == count, &chain, &visitor, file, fail);
-
-        if (r < 0) {
-            return r;
-        }
-        if (file->state != ABX_AUDIT_WHOLE) {
-            snprintf(problem, sizeof problem, "file %zu, line %" PRIu64 ", byte %" PRIu64 ": %s",
-                    i + 1, file->line, file->byte, file->problem);
-        }
+    r = visit_files(paths, count, &visitor, file, problem, fail);
+    if (r == ABX_OK) {
+        rendering->renderer->end(&rendering->out, problem);
     }
-    rendering->renderer->end(&rendering->out, problem);
-    return ABX_OK;
+    return r;
 }
 
 /* A word that is none would show nothing, as if there were nothing. */
@@ -166,4 +185,67 @@ abx_audit_render(const char *const *paths, size_t count, const char *format, con
     }
     *ret_text = text;
     return (abx_status)file.state;
+}
+
+/* ---- what a policy says of them ---- */
+
+/* A log of which one file is named is all its files. */
+static abx_status
+replay_files(const char *const *paths, size_t count, struct replay *replay, struct audit_file *file,
+        char problem[256], struct fail *fail)
+{
+    const struct audit_visitor visitor = { replay_record, replay };
+    struct vec files = { 0 };
+    abx_status r;
+
+    if (count > 1) {
+        return visit_files(paths, count, &visitor, file, problem, fail);
+    }
+    r = files_list(paths[0], &files, fail);
+    if (r == ABX_OK) {
+        r = visit_files(files.data, files.count, &visitor, file, problem, fail);
+    }
+    files_done(&files);
+    return r;
+}
+
+static abx_status
+replay_and_report(abx_policy *policy, const char *const *paths, size_t count,
+        abx_report **ret_report, struct fail *fail)
+{
+    struct audit_file file = { .state = ABX_AUDIT_WHOLE };
+    bool is_broken, has_changes;
+    struct replay replay;
+    char problem[256];
+    abx_status r = replay_init(&replay, policy, backend_pick()->host, fail);
+
+    r = r == ABX_OK ? replay_files(paths, count, &replay, &file, problem, fail) : r;
+    if (r == ABX_OK) {
+        is_broken = file.state == ABX_AUDIT_BROKEN;
+        has_changes = replay_has_changes(&replay);
+        replay.gaps[GAP_TORN] += file.state == ABX_AUDIT_TORN;
+        *ret_report = replay_report(&replay, is_broken ? problem : "");
+        r = *ret_report == NULL ? fail_nomem(fail)
+            : is_broken         ? (abx_status)ABX_REPLAY_BROKEN
+            : has_changes       ? (abx_status)ABX_REPLAY_CHANGED
+                                : (abx_status)ABX_REPLAY_SAME;
+    }
+    replay_done(&replay);
+    return r;
+}
+
+abx_status
+abx_audit_replay(abx_policy *policy, const char *const *paths, size_t count,
+        abx_report **ret_report, abx_error **reterr)
+{
+    const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_IO | MAY_POLICY | MAY_SETUP;
+    struct fail fail = { 0 };
+    abx_status outcome;
+
+    if (policy == NULL || paths == NULL || count == 0 || ret_report == NULL) {
+        fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument, or no file");
+        return door_out(&fail, may, reterr);
+    }
+    outcome = replay_and_report(policy, paths, count, ret_report, &fail);
+    return outcome < 0 ? door_out(&fail, may, reterr) : outcome;
 }

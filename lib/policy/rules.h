@@ -120,9 +120,6 @@ abx_status policy_share(
 abx_status policy_intersect(
         abx_policy *ceiling, abx_policy *policy, abx_policy **ret_policy, struct fail *fail);
 
-/* evaluate.c: what a caller of the public API may ask; policy_decide denies the rest. */
-bool policy_request_is_valid(const abx_request *request);
-
 /* match.c: pure.  Absolute, no "//", ".", "..", no trailing "/": the one spelling.  NULL with fail
  * set. */
 char *path_normalise(const char *path, struct fail *fail);

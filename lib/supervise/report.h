@@ -5,7 +5,7 @@
 
 #include "supervise/context.h"
 
-#define REPORT_COLUMNS_MAX 9u
+#define REPORT_COLUMNS_MAX 12u
 
 /* The names of the columns outlive the report. */
 abx_report *report_new(const char *const *columns, size_t n_columns);

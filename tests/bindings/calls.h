@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The forty-one calls: the name of each in expected.json, and its function. */
+ * The forty-two calls: the name of each in expected.json, and its function. */
 #ifndef ABX_TESTS_CALLS_H
 #define ABX_TESTS_CALLS_H
 
@@ -25,6 +25,7 @@
     CALL("explain-request", explain_request) \
     CALL("intersect", intersect) \
     CALL("compare", compare) \
+    CALL("replay", replay) \
     CALL("receipt", receipt) \
     CALL("output", output) \
     CALL("exit-code", exit_code) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Of the forty-one calls: those about boxes, commands, denials and questions. */
+ * Of the forty-two calls: those about boxes, commands, denials and questions. */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Of the forty-one calls: those about policies. */
+ * Of the forty-two calls: those about policies. */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 
@@ -201,4 +201,17 @@ compare(void)
 
     must(relation);
     return json_pack("[i, s]", relation, abx_report_get_string(report, 0, "change"));
+}
+
+json_t *
+replay(void)
+{
+    ABX_AUTO(abx_policy) policy = new_policy(ASK);
+    ABX_AUTO(abx_report) report = NULL;
+    const char *const paths[] = { below("log") };
+    int outcome = abx_audit_replay(policy, paths, 1, &report, NULL);
+
+    must(outcome);
+    return json_pack("[i, s, s, s]", outcome, abx_report_get_string(report, 0, "change"),
+            abx_report_get_string(report, 0, "target"), abx_report_get_string(report, 0, "calls"));
 }

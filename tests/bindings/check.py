@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a language's program of the forty-one calls in a workspace of its own, and compares with expected.json: check.py PROGRAM [ARGS...]
+"""Runs a language's program of the forty-two calls in a workspace of its own, and compares with expected.json: check.py PROGRAM [ARGS...]
 AGENTBOX_UPDATE_GOLDEN=1 writes the file anew."""
+import hashlib
 import json
 import os
 import pathlib
@@ -13,9 +14,22 @@ import tempfile
 EXPECTED = pathlib.Path(__file__).resolve().parent / "expected.json"
 
 
+def write_log(path, *bodies):
+    """An audit log, as docs/audit.md says."""
+    before, salt = 64 * "0", 32 * "0"
+    with open(path, "w") as file:
+        for n, body in enumerate(map(json.dumps, bodies), 1):
+            digest = hashlib.sha256(f"{salt} {body}".encode()).hexdigest()
+            link = hashlib.sha256(f"{n} {before} {digest}".encode()).hexdigest()
+            file.write(f'{{"n":{n},"prev":"{before}","salt":"{salt}","body":{body},"hash":"{link}"}}\n')
+            before = link
+
+
 def give(program):
     """What the calls gave, with the workspace's name taken out."""
     workspace = tempfile.mkdtemp(prefix="agentbox-calls.", dir="/var/tmp")
+    call = {"type": "denial", "request": "path", "access": "write", "rule": "default"}
+    write_log(f"{workspace}/log", {**call, "target": f"{workspace}/release/1", "repeats": 3}, {**call, "target": "/etc/motd"})
     try:
         done = subprocess.run([*program, workspace], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=110)
         if done.returncode != 0:

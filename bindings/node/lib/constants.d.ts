@@ -271,3 +271,13 @@ export declare const Audit: {
   readonly BROKEN: 2;
 };
 export type Audit = (typeof Audit)[keyof typeof Audit];
+
+export declare const Replay: {
+  /** all calls are decided as they were */
+  readonly SAME: 0;
+  /** some are not */
+  readonly CHANGED: 1;
+  /** the log does not hold; the rows are about the records before that */
+  readonly BROKEN: 2;
+};
+export type Replay = (typeof Replay)[keyof typeof Replay];

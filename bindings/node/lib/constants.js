@@ -190,3 +190,9 @@ export const Audit = Object.freeze({
   TORN: 1,
   BROKEN: 2,
 });
+
+export const Replay = Object.freeze({
+  SAME: 0,
+  CHANGED: 1,
+  BROKEN: 2,
+});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Duplex } from 'node:stream';
-import type { Access, Audit, AuditSync, EventType, ExitReason, Layer, Limit, Relation, RequestKind, Retry, Scope, Verdict, Weaken } from './constants.js';
+import type { Access, Audit, AuditSync, EventType, ExitReason, Layer, Limit, Relation, Replay, RequestKind, Retry, Scope, Verdict, Weaken } from './constants.js';
 
 export * from './constants.js';
 export * from './errors.js';
@@ -287,4 +287,6 @@ export declare function preflight(policy?: Policy): Record<string, string>[];
 export declare function verifyAudit(paths: string[]): { outcome: Audit; rows: Record<string, string>[] };
 /** Its records, for people or programs; of one layer (`'filesystem'` and so on) or of all. */
 export declare function renderAudit(paths: string[], options?: { format?: 'text' | 'json' | 'html'; layer?: string }): { outcome: Audit; text: string };
+/** What a policy says of the calls that an audit log tells of; of one file that is named all files of the log are read. */
+export declare function replayAudit(policy: Policy, paths: string[]): { outcome: Replay; rows: Record<string, string>[] };
 export declare function libraryVersion(): string;

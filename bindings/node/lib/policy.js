@@ -154,6 +154,14 @@ export function renderAudit(paths, { format = 'text', layer } = {}) {
   return { outcome, text: taken(given[0][0], given[1][0]) };
 }
 
+/** What a policy says of the calls that an audit log tells of; of one file that is named all files of the log are read. */
+export function replayAudit(policy, paths) {
+  const report = [null];
+  const error = [null];
+  const outcome = check(lib.abx_audit_replay(policy.c, strings(paths, 'a path'), paths.length, report, error), error[0]);
+  return { outcome, rows: rowsOf(report[0]) };
+}
+
 /** What this host can enforce, of a policy or of everything. */
 export const preflight = (policy) => rowsOf(made(lib.abx_preflight, policy ? policy.c : null));
 export const libraryVersion = () => lib.abx_version_string();

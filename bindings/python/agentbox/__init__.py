@@ -11,19 +11,19 @@ from . import _raw, errors
 from ._failure import AgentboxError
 from .aio import AsyncBox, AsyncContext, AsyncProcess
 from .box import Box
-from .constants import Access, Audit, AuditSync, EventType, ExitReason, Field, Layer, Limit, Relation, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
+from .constants import Access, Audit, AuditSync, EventType, ExitReason, Field, Layer, Limit, Relation, Replay, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
 from .context import Context, Stats
 from .event import Answer, Event
 from .identity import Identity
 from .policy import Policy, PolicyBuilder
 from .process import Exit, Process, Result
-from .report import Comparison, Report, preflight, render_audit, verify_audit
+from .report import Comparison, Report, preflight, render_audit, replay_audit, verify_audit
 from .request import Attempt, Decision, Request
 
 __all__ = [
     "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Audit", "AuditSync", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
-    "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Report", "Request", "RequestKind", "Result",
-    "Retry", "Scope", "Stats", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "verify_audit",
+    "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Replay", "Report", "Request", "RequestKind", "Result",
+    "Retry", "Scope", "Stats", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "replay_audit", "verify_audit",
 ]
 
 

@@ -166,6 +166,7 @@ abx_status abx_box_set_credential(abx_box *box, const char *name, const void *se
 abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
 abx_status abx_audit_verify(const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr);
 abx_status abx_audit_render(const char *const *paths, size_t count, const char *format, const char *layer, char **ret_text, size_t *ret_length, abx_error **reterr);
+abx_status abx_audit_replay(abx_policy *policy, const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr);
 abx_status abx_preflight(abx_policy *policy, abx_report **ret_report, abx_error **reterr);
 size_t abx_report_get_count(abx_report *report);
 const char *abx_report_get_string(abx_report *report, size_t row, const char *column);
@@ -363,6 +364,18 @@ DOCS = {
         'loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that '
         'of abx_audit_verify; where a log is not whole the last lines say so. ABX_ERR_INVALID: there is no such format '
         'or layer.',
+    'abx_audit_replay':
+        'What `policy`, as a box of this host would have it, says of the calls that a log tells of; the outcome is an '
+        'ABX_REPLAY_*. The files are those of one log, oldest first; where one is given, its full files are read before '
+        'it. Known are denials, questions, actions, programs that were started as commands, opened ports, wanted '
+        'secrets and what a box in observe mode allowed: what a policy allows makes no record. Rows, for equal calls '
+        'one: "change" ("denied", "asked" or "allowed": what they would be now), "request" ("read", "write", "exec", '
+        '"connect", a method, "listen", "socket", "action", "credential"), "target", "before" and "after" (verdicts; '
+        'what was asked about is so whatever the answer was), "rule" (source#id, which decides now) and its "reason", '
+        '"calls" (how many), "first" (number of the first record), "programs", "commands" and "identities" (whose calls '
+        'they were, "; " between). Then a row "same" with "calls" only, rows "skipped" for what cannot be replayed '
+        '("request" is a word for why, "reason" says it), and "broken", whose "reason" says where. ABX_ERR_IO: a file '
+        'cannot be read. ABX_ERR_POLICY or ABX_ERR_SETUP: no box of this host could have the policy.',
     'abx_preflight':
         'What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a '
         'throw-away boundary and must be stopped; an API that merely returned success is not believed.',

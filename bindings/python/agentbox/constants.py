@@ -232,3 +232,11 @@ class Audit(IntEnum):
     WHOLE = 0
     TORN = 1  # the last record was written in part: a writer was killed, or writes now
     BROKEN = 2  # something was changed, taken out, put in or moved
+
+
+class Replay(IntEnum):
+    """ABX_REPLAY_*"""
+
+    SAME = 0  # all calls are decided as they were
+    CHANGED = 1  # some are not
+    BROKEN = 2  # the log does not hold; the rows are about the records before that

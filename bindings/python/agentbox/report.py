@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Tuple, Unio
 
 from . import _raw
 from ._raw import ffi, lib
-from .constants import Audit, Relation
+from .constants import Audit, Relation, Replay
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -56,6 +56,15 @@ def render_audit(paths: "Sequence[_raw.Text]", format: str = "text", layer: Opti
     text, length, error = ffi.new("char **"), ffi.new("size_t *"), ffi.new("abx_error **")
     outcome = _raw.check(lib.abx_audit_render(names, len(paths), _raw.encode(format), _raw.encode(layer), text, length, error), error)
     return _raw.known(Audit, outcome), _raw.taken(text, length)
+
+
+@_raw.documented("abx_audit_replay")
+def replay_audit(policy: "Policy", paths: "Sequence[_raw.Text]") -> "Tuple[Union[Replay, int], Report]":
+    """What a policy says of the calls that an audit log tells of; of one file that is named all files of the log are read."""
+    names, _kept = _raw.strings(list(paths))
+    report, error = ffi.new("abx_report **"), ffi.new("abx_error **")
+    outcome = _raw.check(lib.abx_audit_replay(policy._c, names, len(paths), report, error), error)
+    return _raw.known(Replay, outcome), Report(report[0])
 
 
 @_raw.documented("abx_preflight")

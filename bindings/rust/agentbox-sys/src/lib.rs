@@ -275,6 +275,13 @@ pub const ABX_AUDIT_TORN: u32 = 1;
 /// something was changed, taken out, put in or moved
 pub const ABX_AUDIT_BROKEN: u32 = 2;
 
+/// all calls are decided as they were
+pub const ABX_REPLAY_SAME: u32 = 0;
+/// some are not
+pub const ABX_REPLAY_CHANGED: u32 = 1;
+/// the log does not hold; the rows are about the records before that
+pub const ABX_REPLAY_BROKEN: u32 = 2;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct abx_context_options {
@@ -624,6 +631,18 @@ extern "C" {
     /// and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that of
     /// abx_audit_verify; where a log is not whole the last lines say so. ABX_ERR_INVALID: there is no such format or layer.
     pub fn abx_audit_render(paths: *const *const c_char, count: usize, format: *const c_char, layer: *const c_char, ret_text: *mut *mut c_char, ret_length: *mut usize, reterr: *mut *mut abx_error) -> abx_status;
+    /// What `policy`, as a box of this host would have it, says of the calls that a log tells of; the outcome is an
+    /// ABX_REPLAY_*. The files are those of one log, oldest first; where one is given, its full files are read before it.
+    /// Known are denials, questions, actions, programs that were started as commands, opened ports, wanted secrets and what
+    /// a box in observe mode allowed: what a policy allows makes no record. Rows, for equal calls one: "change" ("denied",
+    /// "asked" or "allowed": what they would be now), "request" ("read", "write", "exec", "connect", a method, "listen",
+    /// "socket", "action", "credential"), "target", "before" and "after" (verdicts; what was asked about is so whatever the
+    /// answer was), "rule" (source#id, which decides now) and its "reason", "calls" (how many), "first" (number of the
+    /// first record), "programs", "commands" and "identities" (whose calls they were, "; " between). Then a row "same" with
+    /// "calls" only, rows "skipped" for what cannot be replayed ("request" is a word for why, "reason" says it), and
+    /// "broken", whose "reason" says where. ABX_ERR_IO: a file cannot be read. ABX_ERR_POLICY or ABX_ERR_SETUP: no box of
+    /// this host could have the policy.
+    pub fn abx_audit_replay(policy: *mut abx_policy, paths: *const *const c_char, count: usize, ret_report: *mut *mut abx_report, reterr: *mut *mut abx_error) -> abx_status;
     /// What this host can enforce of `policy` (NULL: of everything). Tries it: a harmless canary is run in a throw-away
     /// boundary and must be stopped; an API that merely returned success is not believed.
     pub fn abx_preflight(policy: *mut abx_policy, ret_report: *mut *mut abx_report, reterr: *mut *mut abx_error) -> abx_status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The forty-one calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
-use agentbox::{AgentBox, Access, Answer, Command, Context, Error, Event, EventType, Exit, Limit, Outcome, Policy, PolicyBuilder, Request, Result, Scope, Stream, Verdict, Weaken};
+//! The forty-two calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
+use agentbox::{replay_audit, AgentBox, Access, Answer, Command, Context, Error, Event, EventType, Exit, Limit, Outcome, Policy, PolicyBuilder, Request, Result, Scope, Stream, Verdict, Weaken};
 use serde_json::{from_str, json, Map, Value};
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -131,6 +131,11 @@ const POLICIES: &[Call] = &[
     ("compare", |calls| {
         let found = calls.policy(ASK)?.compare(&calls.policy(NOTHING)?)?;
         Ok(json!([found.relation.0, parsed(&found.rows)[0]["change"]]))
+    }),
+    ("replay", |calls| {
+        let (outcome, rows) = replay_audit(&calls.policy(ASK)?, &[calls.below("log")])?;
+        let first = &parsed(&rows)[0];
+        Ok(json!([outcome.0, first["change"], first["target"], first["calls"]]))
     }),
 ];
 

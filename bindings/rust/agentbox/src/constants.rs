@@ -636,3 +636,27 @@ impl std::fmt::Debug for Audit {
         }
     }
 }
+
+/// `ABX_REPLAY_*`
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Replay(pub u32);
+
+impl Replay {
+    /// all calls are decided as they were
+    pub const SAME: Replay = Replay(0);
+    /// some are not
+    pub const CHANGED: Replay = Replay(1);
+    /// the log does not hold; the rows are about the records before that
+    pub const BROKEN: Replay = Replay(2);
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Replay::SAME => f.write_str("SAME"),
+            Replay::CHANGED => f.write_str("CHANGED"),
+            Replay::BROKEN => f.write_str("BROKEN"),
+            Replay(value) => write!(f, "{value}"),
+        }
+    }
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use crate::constants::Audit;
+use crate::constants::{Audit, Replay};
 use crate::error::Result;
 use crate::policy::Policy;
 use crate::raw::{self, Strings};
@@ -44,4 +44,13 @@ pub fn render_audit(paths: &[impl AsRef<OsStr>], format: &str, layer: Option<&st
         sys::abx_audit_render(names.pointers.as_ptr(), paths.len(), format.as_ptr(), raw::pointer(&layer), &mut text, &mut length, error)
     })?;
     Ok((Audit(outcome as u32), raw::taken(text, length)))
+}
+
+/// What a policy says of the calls that an audit log tells of: JSON, a row for equal calls. Of one file that is named all
+/// files of the log are read.
+pub fn replay_audit(policy: &Policy, paths: &[impl AsRef<OsStr>]) -> Result<(Replay, String)> {
+    let names = Strings::new(paths)?;
+    // SAFETY: a live handle, and as many live texts as are said.
+    rows(|made, error| unsafe { sys::abx_audit_replay(policy.0, names.pointers.as_ptr(), paths.len(), made, error) })
+        .map(|(outcome, rows)| (Replay(outcome), rows))
 }

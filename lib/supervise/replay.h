@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a policy says of the calls that an audit log tells of. */
+#ifndef ABX_SUPERVISE_REPLAY_H
+#define ABX_SUPERVISE_REPLAY_H
+
+#include "audit/verify.h"
+#include "base/host.h"
+#include "supervise/recorded.h"
+
+struct replay {
+    abx_policy *policy; /* resolved; owned */
+    const struct host_view *host;
+    struct recorded_state state;
+    struct intern keys; /* of the groups, in their order */
+    struct vec groups; /* struct replay_group */
+    uint64_t same; /* calls that are decided as they were */
+    uint64_t gaps[GAPS]; /* records that are not asked about, by why */
+};
+
+/* `policy` as a box of this host would have it. */
+abx_status replay_init(
+        struct replay *replay, abx_policy *policy, const struct host_view *host, struct fail *fail);
+void replay_done(struct replay *replay);
+/* For audit_read; `data` is the replay. */
+bool replay_record(void *data, const struct record *record);
+/* Whether some call would be decided in another way. */
+bool replay_has_changes(const struct replay *replay);
+/* The rows of abx_audit_replay.  `problem`: where the log breaks, or "".  NULL: no memory. */
+abx_report *replay_report(struct replay *replay, const char *problem);
+
+#endif
