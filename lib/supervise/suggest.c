@@ -23,7 +23,7 @@ struct need {
 struct suggestion {
     abx_box *box;
     const struct policy_settings *settings;
-    struct vec seen; /* struct observation: a copy, since opens wait for the list */
+    struct vec seen; /* struct observation, sorted: a copy, since opens wait for the list */
     struct vec reads, writes; /* struct need */
     bool failed;
 };
@@ -40,15 +40,24 @@ is_of_system(const char *path)
     return false;
 }
 
+static bool
+is_in_workspace(const struct suggestion *s, const char *path)
+{
+    return s->settings->workspace != NULL && path_is_within(path, s->settings->workspace);
+}
+
 /* More than anybody meant. */
 static bool
 is_too_wide(const struct suggestion *s, const char *directory)
 {
     const char *home = s->settings->home, *workspace = s->settings->workspace;
 
-    return strchr(directory + 1, '/') == NULL ||
-           (home != NULL && path_is_within(home, directory)) ||
-           (workspace != NULL && path_is_below(workspace, directory)) || is_of_system(directory);
+    if ((home != NULL && path_is_within(home, directory)) ||
+            (workspace != NULL && path_is_below(workspace, directory))) {
+        return true;
+    }
+    return !is_in_workspace(s, directory) &&
+           (strchr(directory + 1, '/') == NULL || is_of_system(directory));
 }
 
 /* Takes the path. */
@@ -146,12 +155,12 @@ add_write(struct suggestion *s, const struct observation *one)
     }
 }
 
-static bool
-is_missing(const struct suggestion *s, const char *path)
+static enum host_kind
+look(const struct suggestion *s, const char *path)
 {
     const struct host_view *host = s->box->context->backend->host;
 
-    return host->look(host->data, path) == HOST_MISSING;
+    return host->look(host->data, path);
 }
 
 static void
@@ -162,7 +171,7 @@ add_observation(struct suggestion *s, const struct observation *one)
     if (!is_path || plan_is_private(&s->box->plan, one->target)) {
         return;
     }
-    if (one->access != ABX_ACCESS_WRITE && is_missing(s, one->target)) {
+    if (one->access != ABX_ACCESS_WRITE && look(s, one->target) == HOST_MISSING) {
         return; /* looked for, and not found */
     }
     if (one->access == ABX_ACCESS_WRITE) {
@@ -170,6 +179,85 @@ add_observation(struct suggestion *s, const struct observation *one)
     } else if (!is_of_system(one->target) && one->target[1] != '\0' &&
                (s->settings->home == NULL || !path_is_within(s->settings->home, one->target))) {
         add_need(s, &s->reads, strdup(one->target), one->programs.data);
+    }
+}
+
+/* ---- a place to write to has to be there when the policy is used ---- */
+static bool
+is_written(const struct suggestion *s, size_t at)
+{
+    const char *target = vec_at(&s->seen, struct observation, at)->target;
+    size_t i = at;
+
+    while (i > 0 && strcmp(vec_at(&s->seen, struct observation, i - 1)->target, target) == 0) {
+        i--;
+    }
+    for (; i < s->seen.count; i++) {
+        const struct observation *one = vec_at(&s->seen, struct observation, i);
+
+        if (strcmp(one->target, target) != 0) {
+            break;
+        }
+        if (one->access == ABX_ACCESS_WRITE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a file below it was read that no command wrote: else all in it may be results, which are
+ * cleaned away with their directory. */
+static bool
+has_input(const struct suggestion *s, const char *directory)
+{
+    for (size_t i = 0; i < s->seen.count; i++) {
+        const struct observation *one = vec_at(&s->seen, struct observation, i);
+
+        if (one->access == ABX_ACCESS_READ && path_is_below(one->target, directory) &&
+                !is_written(s, i) && look(s, one->target) == HOST_FILE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_lasting(const struct suggestion *s, const char *path)
+{
+    const char *workspace = s->settings->workspace;
+
+    return look(s, path) != HOST_MISSING &&
+           (!is_in_workspace(s, path) || strcmp(path, workspace) == 0 || has_input(s, path));
+}
+
+/* The nearest directory that lasts, or NULL; takes the path. */
+static char *
+lasting(struct suggestion *s, char *path)
+{
+    while (path != NULL && !is_lasting(s, path)) {
+        char *parent = path_parent(path);
+
+        s->failed |= parent == NULL;
+        free(path);
+        if (parent != NULL && is_too_wide(s, parent)) {
+            free(parent);
+            return NULL;
+        }
+        path = parent;
+    }
+    return path;
+}
+
+static void
+move_to_lasting(struct suggestion *s)
+{
+    for (size_t i = s->writes.count; i-- > 0 && !s->failed;) {
+        struct need *need = vec_at(&s->writes, struct need, i);
+
+        need->path = lasting(s, need->path);
+        if (need->path == NULL) {
+            remove_need(&s->writes, i);
+        }
     }
 }
 
@@ -184,11 +272,12 @@ find_needs(struct suggestion *s)
     for (size_t i = 0; i < list->count && !s->failed; i++) {
         const struct observation *one = vec_at(list, struct observation, i);
 
-        if (one->access == ABX_ACCESS_WRITE || s->settings->workspace == NULL ||
-                !path_is_within(one->target, s->settings->workspace)) {
+        if (one->access == ABX_ACCESS_WRITE || !is_in_workspace(s, one->target)) {
             add_observation(s, one);
         }
     }
+    remove_covered(&s->writes, &s->writes);
+    move_to_lasting(s);
     remove_covered(&s->writes, &s->writes);
     remove_covered(&s->reads, &s->reads);
     while (!s->failed && (join_two(s, &s->writes) || join_two(s, &s->reads))) {
@@ -215,9 +304,9 @@ write_reason(struct str *out, const char *programs)
 static void
 write_path(struct str *out, const struct suggestion *s, const char *path)
 {
-    const char *workspace = s->settings->workspace;
-    const bool is_inside = workspace != NULL && path_is_within(path, workspace);
-    AUTO(freep) char *spelled = variable_spell(is_inside ? path + strlen(workspace) : path, true);
+    const bool is_inside = is_in_workspace(s, path);
+    AUTO(freep)
+    char *spelled = variable_spell(is_inside ? path + strlen(s->settings->workspace) : path, true);
     struct str text = { .failed = spelled == NULL };
 
     str_printf(&text, "%s%s", is_inside ? "${workspace}" : "", spelled == NULL ? "" : spelled);
@@ -242,12 +331,11 @@ write_needs(struct str *out, const struct suggestion *s, const struct vec *needs
 static void
 write_reads(struct str *out, const struct suggestion *s)
 {
-    const struct host_view *host = s->box->context->backend->host;
     const char *comma = "";
 
     str_add(out, "    \"read\": { \"allow\": [");
     for (size_t i = 0; i < N_ELEMENTS(system_directories); i++) {
-        if (host->look(host->data, system_directories[i]) != HOST_MISSING) {
+        if (look(s, system_directories[i]) != HOST_MISSING) {
             str_printf(out, "%s\"%s\"", comma, system_directories[i]);
             comma = ", ";
         }

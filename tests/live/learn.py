@@ -12,13 +12,16 @@ import tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 MAKEFILE = "out/prog: src/a.c src/b.c\n\tmkdir -p out && cc -o out/prog src/a.c src/b.c && out/prog\n"
+OUTPUTS = "out/prog: src/a.c | out\n\tcc -o out/prog src/a.c && out/prog\nout:\n\tmkdir out\nclean:\n\trm -r out\n"
 IDENTITY = "-c user.name=learn -c user.email=learn@example.com -c core.hooksPath=/dev/null"
 
-# What is there, the command, where it may write (below the workspace), what else must be in the policy.
+# What is there, the command, where it may write (below the workspace), what happens before it is run again.
 CASES = {
     "git commit": ("git init -q . && echo 1 >a && git add a", f"git {IDENTITY} commit -qm one", {"/.git"}),
     "make": (f"mkdir src && echo 'int b(void); int main(void) {{ return b(); }}' >src/a.c && "
              f"echo 'int b(void) {{ return 0; }}' >src/b.c && printf '{MAKEFILE}' >Makefile", "make -s", {""}),
+    "make, and again after a clean": (f"mkdir src out && echo 'int main(void) {{ return 0; }}' >src/a.c && printf '{OUTPUTS}' >Makefile && "
+                                      "make -s && touch -d 2001-01-01 out/prog", "make -s", {""}, "make -s clean"),
     "python writes its caches": ("mkdir lib && echo 'x = 1' >lib/one.py && echo >lib/__init__.py",
                                  "/usr/bin/python3 -c 'import lib.one; print(lib.one.x)'", {"/lib"}),
     "a file of the other directory": ("true", "cat {other}/data/one {other}/data/two", set()),
@@ -37,7 +40,7 @@ def agentbox(arguments, directory, command, home):
 
 
 def check(name, top):
-    prepare, command, writes = CASES[name]
+    prepare, command, writes, *between = CASES[name]
     other, policy = os.path.join(top, "other"), os.path.join(top, "policy.json")
     command = command.format(other=other)
     places = [os.path.join(top, place) for place in ("first", "second")]
@@ -58,6 +61,8 @@ def check(name, top):
         return f"reads {reads}"
     if not all(entry["reason"].startswith("needed by ") for entry in document["filesystem"]["write"]["allow"][1:]):
         return f"no reasons: {document}"
+    for script in between:
+        shell(script, places[1])
     again = agentbox(["run", "--policy", policy, "--explain"], places[1], command, top)
     if again.returncode != 0 or "denied" in again.stderr:
         return f"again: {again.returncode} {again.stdout}{again.stderr}{open(policy).read()}"

@@ -264,6 +264,51 @@ START_TEST(the_suggestion_allows_the_same_again)
 }
 END_TEST
 
+/* A policy that lets the directory outside be written to. */
+static void
+open_wide_box(void)
+{
+    char json[400];
+
+    snprintf(json, sizeof json,
+            "{\"version\":1,\"name\":\"wide\",\"filesystem\":{\"read\":{\"allow\":[\"/usr\"]},"
+            "\"write\":{\"allow\":[\"%s\",\"${workspace}\"]}}}",
+            outside);
+    abxtest_close(&test);
+    open_box(json, ABX_CONTEXT_OBSERVE);
+}
+
+START_TEST(a_place_to_write_to_is_one_that_is_there)
+{
+    char *json;
+
+    open_wide_box();
+    ck_assert_int_eq(run("write @/gone/job/x; write @/two/deep/x"), 0);
+    json = suggest();
+    ck_assert_msg(suggests(json, "@") && !suggests(json, "@/gone"), "%s", json);
+    ck_assert_msg(!suggests(json, "@/gone/job"), "%s", json);
+    abx_free(json);
+}
+END_TEST
+
+START_TEST(a_directory_of_results_is_not_taken_for_one_that_stays)
+{
+    char *json;
+
+    ck_assert_int_eq(mkdir(abxtest_path(&test, "out"), 0755), 0);
+    fclose(fopen(abxtest_path(&test, "out/prog"), "we"));
+    ck_assert_int_eq(run("write out/prog; read out/prog"), 0);
+    json = suggest();
+    ck_assert_msg(strstr(json, "${workspace}/out") == NULL, "%s", json);
+    abx_free(json);
+    fclose(fopen(abxtest_path(&test, "out/input"), "we"));
+    ck_assert_int_eq(run("read out/input"), 0);
+    json = suggest();
+    ck_assert_msg(suggests(json, "${workspace}/out"), "%s", json);
+    abx_free(json);
+}
+END_TEST
+
 START_TEST(nothing_is_learned_without_the_option)
 {
     char *json, *receipt;
@@ -297,6 +342,8 @@ make_suite(void)
     tcase_add_test(tests, one_file_stays_one_file);
     tcase_add_test(tests, what_was_denied_is_not_suggested);
     tcase_add_test(tests, the_suggestion_allows_the_same_again);
+    tcase_add_test(tests, a_place_to_write_to_is_one_that_is_there);
+    tcase_add_test(tests, a_directory_of_results_is_not_taken_for_one_that_stays);
     tcase_add_test(tests, nothing_is_learned_without_the_option);
     suite_add_tcase(suite, tests);
     return suite;
