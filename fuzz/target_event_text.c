@@ -95,25 +95,29 @@ add_utf8(struct str *out, unsigned long c)
     str_add_bytes(out, bytes, n);
 }
 
-/* What is shown says what was there, unless that has numbers of its own or was too long. */
+/* What is shown says what was there, unless that was too long. */
 static void
 check_value(const char *value)
 {
     struct str shown = { 0 }, back = { 0 };
 
-    if (value == NULL || strstr(value, "\\u{") != NULL || strstr(value, "\\x20") != NULL ||
-            strlen(value) > PLAIN_HEAD) {
+    if (value == NULL || strlen(value) > PLAIN_HEAD) {
         return;
     }
     str_add_plain(&shown, value);
     must(!shown.failed);
     for (const char *at = shown.data == NULL ? "" : shown.data; *at != '\0';) {
+        must(strncmp(at, "[1 CHARACTERS LEFT OUT", 22) != 0);
         if (strncmp(at, "\\u{", 3) == 0) {
             add_utf8(&back, strtoul(at + 3, NULL, 16));
             at = strchr(at, '}') + 1;
         } else if (strncmp(at, "\\x20", 4) == 0) {
             str_add(&back, " ");
             at += 4;
+        } else if (*at == '\\') {
+            must(at[1] == '\\');
+            str_add(&back, "\\");
+            at += 2;
         } else {
             str_add_bytes(&back, at++, 1);
         }

@@ -25,9 +25,8 @@ draft_text(struct event_draft *draft, uint32_t key, const char *text)
     }
 }
 
-/* Names that programs choose are bytes, so their escaping must be reversible. */
-static bool
-is_bytes(uint32_t key)
+bool
+event_is_bytes(uint32_t key)
 {
     return key == ABX_FIELD_TARGET || key == ABX_FIELD_ASKED || key == ABX_FIELD_PROGRAM;
 }
@@ -41,7 +40,7 @@ add_plain(struct str *texts, const struct event_field *field)
 static void
 add_escaped(struct str *texts, const struct event_field *field)
 {
-    str_add_escaped(texts, field->text, strlen(field->text), is_bytes(field->key));
+    str_add_escaped(texts, field->text, strlen(field->text), event_is_bytes(field->key));
 }
 
 static abx_event *

@@ -54,6 +54,9 @@ abx_event *event_ref(abx_event *event);
 void event_unref(abx_event *event);
 int64_t event_number(abx_event *event, uint32_t key); /* 0 if it has none */
 const char *event_text(abx_event *event, uint32_t key); /* NULL if it has none */
+/* Whether the text is a name that programs choose: any bytes, escaped so that text_unescape undoes
+ * it. */
+bool event_is_bytes(uint32_t key);
 
 /* text.c: appends the event in lines for a person. */
 void event_write_text(struct str *out, abx_event *event);

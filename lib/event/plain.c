@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum script {
     SCRIPT_NONE, /* shown in no word */
@@ -245,9 +246,40 @@ add_number(struct str *out, const unsigned char *at, size_t length)
     }
 }
 
+/* What str_add_plain() says of what it left out; text that says it too is not left as it is. */
+#define LEFT_OUT " CHARACTERS LEFT OUT"
+
+static bool
+claims_omission(const unsigned char *at, size_t length)
+{
+    size_t i = 1;
+
+    while (i < length && at[i] >= '0' && at[i] <= '9') {
+        i++;
+    }
+    return at[0] == '[' && i > 1 && length - i >= strlen(LEFT_OUT) &&
+           strncasecmp((const char *)at + i, LEFT_OUT, strlen(LEFT_OUT)) == 0;
+}
+
+/* What ends a word. */
+static void
+add_sign(struct str *out, const unsigned char *text, size_t i, size_t length, bool is_quoted)
+{
+    const char sign = (char)text[i];
+
+    if (sign == ' ' && (i == 0 || i + 1 == length || text[i - 1] == ' ')) {
+        str_add(out, "\\x20"); /* else it is not seen */
+    } else if (claims_omission(text + i, length - i)) {
+        add_number(out, text + i, 1);
+    } else {
+        str_add(out, sign == '\\' || (sign == '"' && is_quoted) ? "\\" : "");
+        str_add_bytes(out, &sign, 1);
+    }
+}
+
 /* One line, whatever its length. */
 static void
-add_all(struct str *out, const unsigned char *at, size_t length)
+add_all(struct str *out, const unsigned char *at, size_t length, bool is_quoted)
 {
     for (size_t i = 0; i < length;) {
         struct word word = look(at + i, length - i);
@@ -263,15 +295,8 @@ add_all(struct str *out, const unsigned char *at, size_t length)
             }
             i += n;
         }
-        if (i < length) { /* what ended the word */
-            const bool is_hidden = at[i] == ' ' && (i == 0 || i + 1 == length || at[i - 1] == ' ');
-
-            if (is_hidden) {
-                str_add(out, "\\x20");
-            } else {
-                str_add_bytes(out, (const char *)at + i, 1);
-            }
-            i++;
+        if (i < length) {
+            add_sign(out, at, i++, length, is_quoted);
         }
     }
 }
@@ -287,8 +312,8 @@ skip(const unsigned char *at, size_t length, size_t characters)
     return i;
 }
 
-void
-str_add_plain(struct str *out, const char *text)
+static void
+add_plain(struct str *out, const char *text, bool is_quoted)
 {
     const unsigned char *at = (const unsigned char *)text;
     const size_t length = strlen(text);
@@ -298,12 +323,26 @@ str_add_plain(struct str *out, const char *text)
         characters++;
     }
     if (characters <= PLAIN_HEAD + PLAIN_TAIL) {
-        add_all(out, at, length);
+        add_all(out, at, length, is_quoted);
         return;
     }
     head = skip(at, length, PLAIN_HEAD);
     tail = skip(at, length, characters - PLAIN_TAIL);
-    add_all(out, at, head);
-    str_printf(out, " [%zu CHARACTERS LEFT OUT] ", characters - PLAIN_HEAD - PLAIN_TAIL);
-    add_all(out, at + tail, length - tail);
+    add_all(out, at, head, is_quoted);
+    str_printf(out, " [%zu" LEFT_OUT "] ", characters - PLAIN_HEAD - PLAIN_TAIL);
+    add_all(out, at + tail, length - tail, is_quoted);
+}
+
+void
+str_add_plain(struct str *out, const char *text)
+{
+    add_plain(out, text, false);
+}
+
+void
+str_add_plain_quoted(struct str *out, const char *text)
+{
+    str_add(out, "\"");
+    add_plain(out, text, true);
+    str_add(out, "\"");
 }

@@ -21,14 +21,24 @@ line_start(struct str *out, const char *name)
     str_printf(out, "  %-*s ", NAME_WIDTH, name);
 }
 
+/* The value itself, not as events escape it. */
+static void
+add_field(struct str *out, abx_event *event, uint32_t key)
+{
+    const char *text = event_text(event, key);
+    char *bytes = event_is_bytes(key) ? text_unescape(text, NULL) : NULL;
+
+    out->failed |= bytes == NULL && event_is_bytes(key);
+    str_add_plain(out, bytes == NULL ? text : bytes);
+    free(bytes);
+}
+
 static void
 add_text(struct str *out, abx_event *event, uint32_t key, const char *name)
 {
-    const char *text = event_text(event, key);
-
-    if (text != NULL) {
+    if (event_text(event, key) != NULL) {
         line_start(out, name);
-        str_add_plain(out, text);
+        add_field(out, event, key);
         str_add(out, "\n");
     }
 }
@@ -65,19 +75,6 @@ struct arguments {
 
 static bool add_argument(struct str *out, const char *pointer, const struct json *value);
 
-static void
-add_quoted(struct str *out, const char *text)
-{
-    struct str quoted = { 0 };
-
-    str_add_json(&quoted, text);
-    if (!quoted.failed) {
-        str_add_plain(out, quoted.data);
-    }
-    out->failed |= quoted.failed;
-    str_done(&quoted);
-}
-
 static bool
 add_member(void *data, const char *key, const struct json *value)
 {
@@ -101,7 +98,7 @@ add_elements(struct arguments *arguments, const struct json *array)
     char key[24];
 
     line_start(arguments->out, "argument");
-    add_quoted(arguments->out, arguments->pointer);
+    str_add_plain_quoted(arguments->out, arguments->pointer);
     str_printf(arguments->out, ": %zu element%s\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         snprintf(key, sizeof key, "%zu", i);
@@ -124,7 +121,7 @@ add_value(struct str *out, const struct json *value)
         str_printf(out, "%lld", (long long)json_number(value));
         break;
     case JSON_KIND_TEXT:
-        add_quoted(out, json_text(value));
+        str_add_plain_quoted(out, json_text(value));
         break;
     case JSON_KIND_ARRAY:
         str_add(out, "[]");
@@ -147,7 +144,7 @@ add_argument(struct str *out, const char *pointer, const struct json *value)
 
     if (json_count(value) == 0) {
         line_start(out, "argument");
-        add_quoted(out, pointer);
+        str_add_plain_quoted(out, pointer);
         str_add(out, ": ");
         add_value(out, value);
         str_add(out, "\n");
@@ -211,21 +208,20 @@ add_act(struct str *out, abx_event *event)
 static void
 add_target(struct str *out, abx_event *event)
 {
-    const char *target = event_text(event, ABX_FIELD_TARGET);
     const int64_t port = event_number(event, ABX_FIELD_PORT);
 
-    if (target == NULL) {
+    if (event_text(event, ABX_FIELD_TARGET) == NULL) {
         return;
     }
     line_start(out, "what");
-    str_add_plain(out, target);
+    add_field(out, event, ABX_FIELD_TARGET);
     if (port != 0) {
         str_printf(out, " port %lld", (long long)port);
     }
     str_add(out, "\n");
 }
 
-/* A line for each argument of a program, as far as they are shown. */
+/* A line for each argument of a program, as far as they are shown: bytes, escaped as names are. */
 static void
 add_command(struct str *out, abx_event *event)
 {
@@ -235,9 +231,13 @@ add_command(struct str *out, abx_event *event)
     const int64_t more = json_number(count) - (int64_t)json_count(arguments);
 
     for (size_t i = 0; i < json_count(arguments); i++) {
+        char *bytes = text_unescape(json_text(json_element(arguments, i)), NULL);
+
         line_start(out, "argument");
-        add_value(out, json_element(arguments, i));
+        str_add_plain_quoted(out, bytes == NULL ? "" : bytes);
         str_add(out, "\n");
+        out->failed |= bytes == NULL;
+        free(bytes);
     }
     if (more > 0) {
         line_start(out, "argument");
@@ -249,14 +249,13 @@ add_command(struct str *out, abx_event *event)
 static void
 add_program(struct str *out, abx_event *event)
 {
-    const char *program = event_text(event, ABX_FIELD_PROGRAM);
     const int64_t pid = event_number(event, ABX_FIELD_PID);
 
-    if (program == NULL) {
+    if (event_text(event, ABX_FIELD_PROGRAM) == NULL) {
         return;
     }
     line_start(out, "program");
-    str_add_plain(out, program);
+    add_field(out, event, ABX_FIELD_PROGRAM);
     if (pid != 0) {
         str_printf(out, " (process %lld)", (long long)pid);
     }
