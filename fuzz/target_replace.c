@@ -48,6 +48,12 @@ go_on(const struct needle *needle, size_t i, size_t j, size_t at, const uint8_t 
     }
 }
 
+static bool
+is_read(enum spelling_result result)
+{
+    return result == SPELLING_READ || result == SPELLING_OPEN;
+}
+
 static void
 find_ways(const struct needle *needle, const uint8_t *bytes, size_t length)
 {
@@ -64,7 +70,11 @@ find_ways(const struct needle *needle, const uint8_t *bytes, size_t length)
                     continue;
                 }
                 go_on(needle, i, j, at + 1, bytes + at, 1);
-                if (spelling_read(bytes + at, length - at, &spelling) == SPELLING_READ &&
+                if (is_read(spelling_read(bytes + at, length - at, &spelling)) &&
+                        at + spelling.length <= SPAN_MAX) {
+                    go_on(needle, i, j, at + spelling.length, spelling.bytes, spelling.n);
+                }
+                if (is_read(spelling_read_twice(bytes + at, length - at, &spelling)) &&
                         at + spelling.length <= SPAN_MAX) {
                     go_on(needle, i, j, at + spelling.length, spelling.bytes, spelling.n);
                 }

@@ -209,27 +209,35 @@ follow(struct walk *walk, const struct state *from, const uint8_t *text, size_t 
 }
 
 static void
+follow_spelling(struct walk *walk, const struct state *from, enum spelling_result result,
+        const struct spelling *spelling)
+{
+    walk->is_open |= result == SPELLING_CUT || result == SPELLING_OPEN;
+    if (result == SPELLING_READ || result == SPELLING_OPEN) {
+        follow(walk, from, spelling->bytes, spelling->n, spelling->length);
+    }
+}
+
+static void
 step(struct walk *walk, const struct state *from)
 {
     const uint8_t *here = walk->bytes + from->at;
     size_t left = walk->length - from->at;
     struct spelling spelling;
+    enum spelling_result result;
 
     if (left == 0) {
         walk->is_open = true;
         return;
     }
     follow(walk, from, here, 1, 1);
-    switch (spelling_read(here, left, &spelling)) {
-    case SPELLING_NONE:
-        break;
-    case SPELLING_CUT:
-        walk->is_open = true;
-        break;
-    case SPELLING_READ:
-        follow(walk, from, spelling.bytes, spelling.n, spelling.length);
-        break;
+    if (!spelling_begins(*here)) {
+        return;
     }
+    result = spelling_read(here, left, &spelling);
+    follow_spelling(walk, from, result, &spelling);
+    result = spelling_read_twice(here, left, &spelling);
+    follow_spelling(walk, from, result, &spelling);
 }
 
 static void
@@ -254,6 +262,15 @@ walk_from(struct walk *walk, size_t at)
     }
 }
 
+/* Whether no needle begins with what was read. */
+static bool
+is_elsewhere(
+        const struct needles *needles, enum spelling_result result, const struct spelling *spelling)
+{
+    return result == SPELLING_NONE ||
+           (result == SPELLING_READ && needles->roots[spelling->bytes[0]] == NO_NODE);
+}
+
 /* Tells most walks that would end at once, without one. */
 static bool
 leads_nowhere(const struct needles *needles, const uint8_t *bytes, size_t length)
@@ -265,8 +282,11 @@ leads_nowhere(const struct needles *needles, const uint8_t *bytes, size_t length
     if (number == NO_NODE) {
         enum spelling_result result = spelling_read(bytes, length, &spelling);
 
-        return result == SPELLING_NONE ||
-               (result == SPELLING_READ && needles->roots[spelling.bytes[0]] == NO_NODE);
+        if (!is_elsewhere(needles, result, &spelling)) {
+            return false;
+        }
+        result = spelling_read_twice(bytes, length, &spelling);
+        return is_elsewhere(needles, result, &spelling);
     }
     return length > 1 && needles->begins[bytes[0]] == BEGINS_NEEDLE && node->id == NO_ID &&
            !node->may_break && (needles->begins[bytes[1]] & BEGINS_SPELLING) == 0 &&

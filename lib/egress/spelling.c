@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the spellings of a character.  One level: what is encoded twice is not seen through. */
+ * Owns the spellings of a character.  Two levels: what is encoded three times is not seen through.
+ */
 #include "egress/spelling.h"
 
 #include "base/mem.h"
@@ -95,6 +96,9 @@ read_unicode(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
 static enum spelling_result
 read_escape(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
 {
+    enum spelling_result result;
+    uint32_t value;
+
     if (length < 2) {
         return SPELLING_CUT;
     }
@@ -109,28 +113,46 @@ read_escape(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
         return read_as(ret_spelling, 2, '\r');
     case 'u':
         return read_unicode(bytes, length, ret_spelling);
+    case 'x':
+        result = read_hex(bytes + 2, length - 2, 2, &value);
+        return result == SPELLING_READ ? read_point(ret_spelling, 4, value) : result;
     default:
         return SPELLING_NONE;
     }
 }
 
-/* &#65; or &#x41; */
+static bool
+is_digit(uint8_t byte, bool is_hex)
+{
+    const int digit = hex_digit((char)byte);
+
+    return digit >= 0 && (is_hex || digit < 10);
+}
+
+/* &#65; or &#x41;, and without the semicolon before what is no digit. */
 static enum spelling_result
 read_number(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
 {
     bool is_hex = length > 2 && (bytes[2] | 0x20) == 'x';
     size_t first = is_hex ? 3 : 2, at = first;
+    enum spelling_result result;
     uint32_t value = 0;
 
-    while (at < length && at < first + DIGITS_MAX && hex_digit((char)bytes[at]) >= 0 &&
-            (is_hex || hex_digit((char)bytes[at]) < 10)) {
+    while (at < length && at < first + DIGITS_MAX && is_digit(bytes[at], is_hex)) {
         value = value * (is_hex ? 16 : 10) + (uint32_t)hex_digit((char)bytes[at]);
         at++;
     }
-    if (at == length) {
-        return SPELLING_CUT;
+    if (at == first) {
+        return at == length ? SPELLING_CUT : SPELLING_NONE;
     }
-    return at > first && bytes[at] == ';' ? read_point(ret_spelling, at + 1, value) : SPELLING_NONE;
+    if (at == length) {
+        result = read_point(ret_spelling, at, value);
+        return result == SPELLING_READ ? SPELLING_OPEN : SPELLING_CUT;
+    }
+    if (is_digit(bytes[at], is_hex)) {
+        return SPELLING_NONE; /* too many */
+    }
+    return read_point(ret_spelling, at + (bytes[at] == ';'), value);
 }
 
 static enum spelling_result
@@ -170,4 +192,70 @@ spelling_read(const uint8_t *bytes, size_t length, struct spelling *ret_spelling
     default:
         return SPELLING_NONE;
     }
+}
+
+/* ---- one within another ---- */
+
+#define VIEW_MAX (SPELLING_MAX + 1) /* the byte behind a spelling may end it */
+
+/* What bytes spell, each byte of it with where its spelling ends. */
+struct plain {
+    uint8_t bytes[VIEW_MAX + 4];
+    size_t ends[VIEW_MAX + 4];
+    size_t n;
+    size_t n_sure; /* the first that more bytes cannot change */
+};
+
+/* Adds what stands at bytes[at]; returns where the next one begins, or `at`: it is cut. */
+static size_t
+add_plain(struct plain *plain, const uint8_t *bytes, size_t length, size_t at)
+{
+    struct spelling spelling = { .length = 1, .bytes = { bytes[at] }, .n = 1 };
+    const enum spelling_result result = spelling_read(bytes + at, length - at, &spelling);
+
+    if (result == SPELLING_CUT) {
+        return at;
+    }
+    for (size_t i = 0; i < spelling.n; i++) {
+        plain->bytes[plain->n] = spelling.bytes[i];
+        plain->ends[plain->n++] = at + spelling.length;
+    }
+    plain->n_sure = result == SPELLING_OPEN ? plain->n_sure : plain->n;
+    return at + spelling.length;
+}
+
+static void
+read_plain(struct plain *plain, const uint8_t *bytes, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length) {
+        const size_t next = add_plain(plain, bytes, length, at);
+
+        if (next == at || !spelling_begins(plain->bytes[0])) {
+            break;
+        }
+        at = next;
+    }
+}
+
+enum spelling_result
+spelling_read_twice(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
+{
+    struct plain plain = { .n = 0 };
+    struct spelling spelling;
+    enum spelling_result result;
+
+    read_plain(&plain, bytes, length < VIEW_MAX ? length : VIEW_MAX);
+    result = plain.n == 0 ? SPELLING_CUT : spelling_read(plain.bytes, plain.n, &spelling);
+    if (result == SPELLING_CUT || (result == SPELLING_NONE && plain.n_sure < plain.n)) {
+        return length < VIEW_MAX ? SPELLING_CUT : SPELLING_NONE;
+    }
+    if (result == SPELLING_NONE || plain.ends[spelling.length - 1] > SPELLING_MAX) {
+        return SPELLING_NONE;
+    }
+    result = spelling.length > plain.n_sure ? SPELLING_OPEN : result;
+    spelling.length = plain.ends[spelling.length - 1];
+    *ret_spelling = spelling;
+    return result;
 }
