@@ -5,32 +5,36 @@
   run-tests.py [STAGE...]     stages: plain, no-tls, asan, tsan, cases, attacks, clients, install, node, rust, demo (default: all)
                               bindings-asan, only where it is named: the suites of Python and Rust over the library with sanitizers
 
-A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  The last line is
-`N passed, N failed, N skipped`.
+A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  At the end stand what each stage took and the programs that
+took longest; the last line is `N passed, N failed, N skipped`.
 """
 import concurrent.futures
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 USER = 12345
 AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
 passed = failed = skipped = 0
+took = []  # (seconds, name) of each program
 
 
 def say(text):
     print(text, flush=True)
 
 
-def count(name, result, output):
+def count(name, result, output, seconds=0.0):
     """Adds what one program's output says; Check and our own runners count for themselves."""
     global passed, failed, skipped
+    took.append((seconds, name))
     checks = re.findall(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", output, flags=re.M)
     totals = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", output, flags=re.M)
     good = bad = missed = 0
@@ -53,25 +57,30 @@ def count(name, result, output):
         say("     " + "\n     ".join(output.strip().splitlines()[-60:]))
 
 
-def run(command, seconds, **more):
+def run(command, limit, **more):
+    """What count() wants: the result, the output, and the seconds that it took."""
+    began = time.monotonic()
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              timeout=seconds, errors="replace", **more)
-        return done.returncode, done.stdout
+                              timeout=limit, errors="replace", **more)
+        result, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
-        return 1, (late.stdout or b"").decode(errors="replace") + f"\nno end after {seconds} s"
+        result, output = 1, (late.stdout or b"").decode(errors="replace") + f"\nno end after {limit} s"
+    return result, output, time.monotonic() - began
 
 
 def build(name, *options, compiler="gcc", targets=()):
     folder = ROOT / f"build-{name}"
     environment = dict(os.environ, CC=compiler)
     command = ["meson", "setup", str(folder), *options] + (["--reconfigure"] if (folder / "build.ninja").exists() else [])
+    seconds = 0.0
     for step in (command, ["ninja", "-C", str(folder), *targets]):
-        result, output = run(step, 1800, cwd=ROOT, env=environment)
+        result, output, more = run(step, 1800, cwd=ROOT, env=environment)
+        seconds += more
         if result != 0:
-            count(f"build {name}", 1, output)
+            count(f"build {name}", 1, output, seconds)
             return None
-    count(f"build {name}", 0, "")
+    count(f"build {name}", 0, "", seconds)
     return folder
 
 
@@ -93,9 +102,9 @@ def run_one(folder_of_build, test, who, prefix, extra):
     folder = scratch(prefix)
     environment = dict(os.environ, TMPDIR=folder, HOME=folder, AGENTBOX_TESTS_MUST_RUN="1", CK_TIMEOUT_MULTIPLIER="3", **extra)
     environment.update(test["env"])
-    result, output = run(prefix + test["cmd"], max(test["timeout"], 60) * 4, cwd=test.get("workdir") or folder_of_build, env=environment)
+    done = run(prefix + test["cmd"], max(test["timeout"], 60) * 4, cwd=test.get("workdir") or folder_of_build, env=environment)
     shutil.rmtree(folder, ignore_errors=True)
-    return f"{test['name']} ({who})", result, output
+    return f"{test['name']} ({who})", *done
 
 
 def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads"), without=(), only=None):
@@ -107,8 +116,8 @@ def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads"),
         some = [t for t in wanted if not (who == "user" and prefix and {s.split(":")[-1] for s in t["suite"]} & {"static", "fuzz"})]
         together = [t for t in some if not {s.split(":")[-1] for s in t["suite"]} & set(alone)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for name, result, output in pool.map(lambda t: run_one(folder, t, who, prefix, extra or {}), together):
-                count(name, result, output)
+            for done in pool.map(lambda t: run_one(folder, t, who, prefix, extra or {}), together):
+                count(*done)
         for test in some:
             if test not in together:
                 count(*run_one(folder, test, who, prefix, extra or {}))
@@ -133,8 +142,8 @@ def no_tls():
     with tempfile.NamedTemporaryFile("w", suffix=".json", dir="/var/tmp") as file:
         json.dump(policy, file)
         file.flush()
-        result, output = run([str(folder / "cli/agentbox"), "run", "--policy", file.name, "--", "true"], 60, cwd="/var/tmp")
-    count("a policy that wants TLS is refused without it", 0 if result == 125 and "no TLS" in output else 1, output)
+        result, output, seconds = run([str(folder / "cli/agentbox"), "run", "--policy", file.name, "--", "true"], 60, cwd="/var/tmp")
+    count("a policy that wants TLS is refused without it", 0 if result == 125 and "no TLS" in output else 1, output, seconds)
 
 
 def asan():
@@ -163,8 +172,7 @@ def outside(name, script):
         say(f"     {name}: needs root for its throw-away namespaces; not run")
         return
     for who, _ in people():
-        result, output = run([sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user", who], 2400)
-        count(f"{name} ({who})", result, output)
+        count(f"{name} ({who})", *run([sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user", who], 2400))
 
 
 def cases():
@@ -182,28 +190,23 @@ def clients():
     made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-made.", dir="/var/tmp"))
     made.chmod(0o755)
     for who, _ in people():
-        result, output = run([sys.executable, str(ROOT / "tests/clients/run.py"), "--tool", str(tool()), "--user", who, "--made", str(made / "made")], 1800)
-        count(f"clients ({who})", result, output)
+        command = [sys.executable, str(ROOT / "tests/clients/run.py"), "--tool", str(tool()), "--user", who, "--made", str(made / "made")]
+        count(f"clients ({who})", *run(command, 1800))
     shutil.rmtree(made, ignore_errors=True)
-    result, output = run([sys.executable, str(ROOT / "tools/transcript.py"), str(tool()), "--check"], 300)
-    count("transcript", result, output)
+    count("transcript", *run([sys.executable, str(ROOT / "tools/transcript.py"), str(tool()), "--check"], 300))
 
 
 def install():
-    result, output = run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300)
-    count("install and use from outside", result, output)
-    result, output = run(["sh", str(ROOT / "tests" / "install" / "debian.sh")], 900)
-    count("Debian packages", result, output)
-    result, output = run([sys.executable, str(ROOT / "tests/install/python.py"), str(ROOT / "build-plain")], 300)
-    count("install and use from Python", result, output)
+    count("install and use from outside", *run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300))
+    count("Debian packages", *run(["sh", str(ROOT / "tests" / "install" / "debian.sh")], 900))
+    count("install and use from Python", *run([sys.executable, str(ROOT / "tests/install/python.py"), str(ROOT / "build-plain")], 300))
 
 
 def node():
     """Installed once, from where packages come from; its tests run in that."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-node-made.", dir="/var/tmp"))
     made.chmod(0o755)
-    result, output = run([sys.executable, str(ROOT / "tests/install/node.py"), str(ROOT / "build-plain"), str(made)], 300)
-    count("install and use from Node", result, output)
+    count("install and use from Node", *run([sys.executable, str(ROOT / "tests/install/node.py"), str(ROOT / "build-plain"), str(made)], 300))
     calls = ["env", "python3", str(ROOT / "tests/bindings/check.py"), "node", str(ROOT / "tests/bindings/calls.mjs"), str(made / "package")]
     for who, prefix in people():
         count(f"node ({who})", *run([*prefix, "node", str(made / "package/tests/box.test.js")], 300))
@@ -218,8 +221,7 @@ def build_rust():
     """Where what tests/install/rust.py built is."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-rust-made.", dir="/var/tmp"))
     made.chmod(0o755)
-    result, output = run([sys.executable, str(ROOT / "tests/install/rust.py"), str(ROOT / "build-plain"), str(made)], 600)
-    count("install and use from Rust", result, output)
+    count("install and use from Rust", *run([sys.executable, str(ROOT / "tests/install/rust.py"), str(ROOT / "build-plain"), str(made)], 600))
     return made
 
 
@@ -263,10 +265,10 @@ def bindings_asan():
 def demo():
     for who, prefix in people():
         folder = scratch(prefix)
-        result, output = run(prefix + ["sh", str(ROOT / "examples" / "demo.sh"), str(tool())], 300, cwd=folder,
-                             env=dict(os.environ, HOME=folder, TMPDIR=folder))
+        done = run(prefix + ["sh", str(ROOT / "examples" / "demo.sh"), str(tool())], 300, cwd=folder,
+                   env=dict(os.environ, HOME=folder, TMPDIR=folder))
         shutil.rmtree(folder, ignore_errors=True)
-        count(f"demo ({who})", result, output)
+        count(f"demo ({who})", *done)
 
 
 def readable_copy():
@@ -279,6 +281,21 @@ def readable_copy():
     return copy
 
 
+def of_processors():
+    """The seconds that all processes so far have worked, which a busy machine does not change."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def tell_times(stages):
+    say("== seconds")
+    say(f"{'':18}{'by the clock':>14}{'of processors':>15}")
+    stages["all"] = tuple(map(sum, zip(*stages.values())))
+    for name, (clock, processors) in stages.items():
+        say(f"{name:18}{clock:14.0f}{processors:15.0f}")
+    say("longest: " + ", ".join(f"{name} {seconds:.0f}" for seconds, name in sorted(took, reverse=True)[:20]))
+
+
 def main():
     stages = {"plain": plain, "no-tls": no_tls, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "rust": rust, "demo": demo}
     asked_for = {"bindings-asan": bindings_asan}
@@ -288,9 +305,13 @@ def main():
         result = subprocess.run([sys.executable, copy + "/tree/tools/run-tests.py", *chosen]).returncode
         shutil.rmtree(copy, ignore_errors=True)
         return result
+    stages_took = {}
     for name in chosen:
         say(f"== {name}")
+        began, used = time.monotonic(), of_processors()
         {**stages, **asked_for}[name]()
+        stages_took[name] = (time.monotonic() - began, of_processors() - used)
+    tell_times(stages_took)
     say(f"{passed} passed, {failed} failed, {skipped} skipped")
     may_skip = os.environ.get("AGENTBOX_TESTS_MAY_SKIP") == "1"
     return 1 if failed or (skipped and not may_skip) else 0
