@@ -90,6 +90,31 @@ add_member(void *data, const char *key, const struct json *value)
     return ok;
 }
 
+/* Whether all names in it are there, and of letters, digits and what is plain beside them. */
+static bool
+is_plain_pointer(const char *pointer)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    size_t n = 0;
+
+    for (; *pointer == '/' && (n = strspn(pointer + 1, plain)) > 0; pointer += 1 + n) {
+    }
+    return n > 0 && *pointer == '\0';
+}
+
+/* "ids/0", or the pointer in quotes. */
+static void
+argument_start(struct str *out, const char *pointer)
+{
+    line_start(out, "argument");
+    if (is_plain_pointer(pointer)) {
+        str_add(out, pointer + 1);
+    } else {
+        str_add_plain_quoted(out, pointer);
+    }
+    str_add(out, ": ");
+}
+
 /* How many stand first: of the records that an action is about. */
 static void
 add_elements(struct arguments *arguments, const struct json *array)
@@ -97,9 +122,8 @@ add_elements(struct arguments *arguments, const struct json *array)
     const size_t n = json_count(array);
     char key[24];
 
-    line_start(arguments->out, "argument");
-    str_add_plain_quoted(arguments->out, arguments->pointer);
-    str_printf(arguments->out, ": %zu element%s\n", n, n == 1 ? "" : "s");
+    argument_start(arguments->out, arguments->pointer);
+    str_printf(arguments->out, "%zu element%s\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         snprintf(key, sizeof key, "%zu", i);
         if (!add_member(arguments, key, json_element(array, i))) {
@@ -143,9 +167,7 @@ add_argument(struct str *out, const char *pointer, const struct json *value)
     struct arguments arguments = { out, pointer };
 
     if (json_count(value) == 0) {
-        line_start(out, "argument");
-        str_add_plain_quoted(out, pointer);
-        str_add(out, ": ");
+        argument_start(out, pointer);
         add_value(out, value);
         str_add(out, "\n");
     } else if (json_kind_of(value) == JSON_KIND_ARRAY) {
