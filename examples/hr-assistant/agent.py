@@ -3,10 +3,11 @@
 """An agent in HR: two files that the employee chose, the HR API, people who agree to what changes it or leaves it, and a record.
 
     pip install ./bindings/python
-    python3 examples/hr-assistant/agent.py [FOLDER]
+    python3 examples/hr-assistant/agent.py [--ask] [FOLDER]
 
-FOLDER is made, and stays, with the audit log; without it nothing stays.  README.md tells the story.  `model.py` is a script in
+With --ask you answer for the people who are asked.  FOLDER is made, and stays, with the audit log; without it nothing stays.  README.md tells the story.  `model.py` is a script in
 a model's place, `people.py` in that of the people who are asked, and `server.py` is the company."""
+import argparse
 import json
 import os
 import pathlib
@@ -94,11 +95,15 @@ def print_record(log: pathlib.Path) -> None:
 
 
 def main() -> None:
-    kept = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    parser = argparse.ArgumentParser(description="An agent in HR, from end to end.")
+    parser.add_argument("--ask", action="store_true", help="you answer for the people who are asked")
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, help="is made, and stays; without it nothing does")
+    options = parser.parse_args()
+    kept = options.folder
     if kept is not None:
         kept.mkdir(mode=0o700)
     work = kept.resolve() if kept is not None else pathlib.Path(tempfile.mkdtemp(prefix="agent-", dir="/var/tmp"))
-    company, desk, log = Company(work / "company"), HrDesk(), work / "audit.jsonl"
+    company, desk, log = Company(work / "company"), HrDesk(options.ask), work / "audit.jsonl"
     os.environ["https_proxy"] = company.proxy  # "upstream": "environment" of the policy
     try:
         with agentbox.Context(on_approval=lambda event: desk.ask(context, event), audit_path=log) as context:

@@ -28,12 +28,19 @@ ANNA, BEN = Approver("anna.weiss@nordwind.example"), Approver("ben.okafor@nordwi
 class HrDesk:
     """Shows each question, and asks who is at work one after the other until as many have agreed as the policy wants."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_hand: bool) -> None:
+        self.by_hand = by_hand  # whoever runs this answers for them
         self.at_work: Iterator[List[Approver]] = iter([[ANNA], [ANNA], [ANNA, BEN]])  # when the first, second and third question comes
 
     def ask(self, context: agentbox.Context, event: agentbox.Event) -> agentbox.Answer:
         print("\n" + "".join(f"  | {line}\n" for line in event.to_text().splitlines()), end="")
-        for approver in next(self.at_work):
-            enough = context.answer(event, approver.agree(event))
+        for approver in next(self.at_work, [ANNA, BEN]):
+            if self.by_hand and not input(f"  {approver.name}: do you agree? [yes/no] ").startswith("y"):
+                return agentbox.Answer.deny(f"{approver.name} said no", approver=approver.name)
+            try:
+                enough = context.answer(event, approver.agree(event))
+            except agentbox.errors.StateError:
+                print("  too late: the time for an answer is over")
+                break
             print(f"  {approver.name} says yes" + ("" if enough else ", and another one has to"))
         return agentbox.Answer.deny("nobody else of HR is at work now; ask again when somebody is", approver="the HR desk")
