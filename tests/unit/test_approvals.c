@@ -260,6 +260,87 @@ START_TEST(an_approvers_name_is_what_is_seen)
 }
 END_TEST
 
+/* ---- how many ---- */
+static const char many_json[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+                                "\"write\":{\"ask\":[\"/w\"]}},\"approvals\":{\"per_minute\":%d}}";
+
+static abx_verdict
+try_number(unsigned n, uint64_t *ret_ticket)
+{
+    char target[32];
+
+    snprintf(target, sizeof target, "/w/%u", n);
+    return fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, target, ret_ticket);
+}
+
+static void
+expect_refused(const char *reason)
+{
+    abx_event *event = next_event(ABX_EVENT_DENIAL);
+
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_LAYER), ABX_LAYER_APPROVAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_REASON), reason);
+    abx_event_unref(event);
+}
+
+START_TEST(a_box_has_so_many_open_questions_and_no_more)
+{
+    char json[256];
+    uint64_t ticket = 0;
+
+    snprintf(json, sizeof json, many_json, 1000);
+    open_with(json);
+    for (unsigned i = 0; i < APPROVALS_MAX; i++) {
+        ck_assert_uint_eq(try_number(i, &ticket), ABX_VERDICT_ASK);
+    }
+    ck_assert_uint_eq(try_number(APPROVALS_MAX, NULL), ABX_VERDICT_DENY);
+    expect_refused("too many questions are open");
+    ck_assert_int_eq(no(ticket, NULL), ABX_OK);
+    ck_assert_uint_eq(try_number(APPROVALS_MAX, NULL), ABX_VERDICT_ASK);
+    close_all();
+}
+END_TEST
+
+START_TEST(equal_questions_are_one_in_their_minute)
+{
+    char json[256];
+
+    snprintf(json, sizeof json, many_json, 2);
+    open_with(json);
+    for (unsigned i = 0; i < 5; i++) {
+        ck_assert_uint_eq(try_number(1, NULL), ABX_VERDICT_ASK);
+    }
+    ck_assert_uint_eq(try_number(2, NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(try_number(3, NULL), ABX_VERDICT_DENY);
+    expect_refused("too many questions in this minute");
+    ck_assert_uint_eq(try_number(1, NULL), ABX_VERDICT_ASK); /* nobody is asked anew */
+    close_all();
+}
+END_TEST
+
+/* ---- what the model is told ---- */
+START_TEST(the_words_of_who_refuses_reach_the_model)
+{
+    const abx_answer words = {
+        .size = sizeof words, .approver = "pat", .message = "ask me\non \033[1mMonday"
+    };
+    abx_exit ended = { .size = sizeof ended };
+    uint64_t ticket;
+    char *text;
+
+    open_with(step_up_json);
+    ticket = ask("/w/f");
+    ck_assert_int_eq(abx_context_answer(context, ticket, &words, NULL), ABX_OK);
+    fake_exit(abx_process_get_id(process), ABX_EXIT_CODE, 1, false);
+    ck_assert_int_eq(abx_process_wait(process, -1, &ended), ABX_OK);
+    ck_assert_int_eq(abx_process_explain(process, NULL, &text, NULL), ABX_OK);
+    ck_assert_msg(strstr(text, "ask me") != NULL && strstr(text, "Monday") != NULL, "%s", text);
+    ck_assert_msg(strchr(text, '\033') == NULL && strstr(text, "me\non") == NULL, "%s", text);
+    abx_free(text);
+    close_all();
+}
+END_TEST
+
 /* ---- as the policy says it ---- */
 
 #define ACTION(more) "{\"version\":1,\"actions\":[{\"name\":\"pay\",\"verdict\":\"ask\"" more "}]}"
@@ -339,6 +420,9 @@ make_suite(void)
     tcase_add_test(tcase, a_step_up_needs_evidence_and_keeps_its_digest);
     tcase_add_test(tcase, a_no_needs_no_evidence);
     tcase_add_test(tcase, an_approvers_name_is_what_is_seen);
+    tcase_add_test(tcase, a_box_has_so_many_open_questions_and_no_more);
+    tcase_add_test(tcase, equal_questions_are_one_in_their_minute);
+    tcase_add_test(tcase, the_words_of_who_refuses_reach_the_model);
     tcase_add_test(tcase, an_action_says_what_a_yes_needs);
     tcase_add_loop_test(
             tcase, what_a_yes_needs_is_compared_and_kept, 0, (int)(sizeof pairs / sizeof pairs[0]));
