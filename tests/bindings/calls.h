@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The forty-two calls: the name of each in expected.json, and its function. */
+ * The forty-three calls: the name of each in expected.json, and its function. */
 #ifndef ABX_TESTS_CALLS_H
 #define ABX_TESTS_CALLS_H
 
@@ -48,7 +48,8 @@
     CALL("stats", stats) \
     CALL("answer-to-nothing", answer_to_nothing) \
     CALL("grant-and-revoke", grant_and_revoke) \
-    CALL("grant-of-what-a-rule-denies", grant_of_what_a_rule_denies)
+    CALL("grant-of-what-a-rule-denies", grant_of_what_a_rule_denies)                              \
+    CALL("grants-of-requests-and-actions", grants_of_requests_and_actions)
 
 #define CALL(name, function) json_t *function(void);
 CALLS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forty-two calls, in Node; what they give, as JSON: calls.mjs PACKAGE WORKSPACE
+// The forty-three calls, in Node; what they give, as JSON: calls.mjs PACKAGE WORKSPACE
 import { mkdirSync } from 'node:fs';
 import { constants as system } from 'node:os';
 import { pathToFileURL } from 'node:url';
@@ -11,6 +11,9 @@ const NOTHING = { version: 1 };
 const ASK = { version: 1, name: 'asking', filesystem: { write: {
   ask: [{ path: '${workspace}/release', id: 'release', reason: 'a release needs a person' }],
   deny: [{ path: '${workspace}/never', id: 'never', instead: 'write elsewhere' }] } } };
+const REQUESTS = { version: 1,
+  network: { mode: 'filtered', allow: [{ host: 'api.test', http: [{ methods: ['PUT'], path: '/v1/**', action: 'change' }] }] },
+  actions: [{ name: 'change', verdict: 'ask' }, { name: 'update', verdict: 'ask', arguments: { id: { type: 'string' } } }] };
 const MOTD = ['sh', '-c', 'echo x >/etc/motd'];
 
 /** Status and step of what a call refuses with. */
@@ -167,6 +170,14 @@ const CALLS = {
     return [ended(result.exit), (await refused(() => box.revoke(grant))).status];
   }),
   'grant-of-what-a-rule-denies': () => inBox(ASK, async (box) => (await refused(() => box.grant(request.write(below('never'))))).status),
+  'grants-of-requests-and-actions': () => inBox(REQUESTS, async (box) => {
+    const update = request.action('update', { id: '7' });
+    box.grant(request.http('https://API.test/v1/**', 'PUT'));
+    box.grant(update, { uses: 1 });
+    const listed = box.grants().map(({ request: kind, target, verb }) => [kind, target, verb]);
+    const other = request.http('https://other.test/');
+    return [listed, box.request(update).verdict, box.request(update).verdict, (await refused(() => box.grant(other))).status];
+  }),
 };
 
 const given = {};

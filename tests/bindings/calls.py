@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The forty-two calls, in Python; what they give, as JSON: calls.py WORKSPACE"""
+"""The forty-three calls, in Python; what they give, as JSON: calls.py WORKSPACE"""
 import json
 import pathlib
 import signal
@@ -11,6 +11,8 @@ from agentbox import Access, AgentboxError, Answer, Context, EventType, Limit, P
 WORKSPACE = pathlib.Path(sys.argv[1])
 ASK = {"version": 1, "name": "asking", "filesystem": {"write": {"ask": [{"path": "${workspace}/release", "id": "release", "reason": "a release needs a person"}],
                                                                 "deny": [{"path": "${workspace}/never", "id": "never", "instead": "write elsewhere"}]}}}
+REQUESTS = {"version": 1, "network": {"mode": "filtered", "allow": [{"host": "api.test", "http": [{"methods": ["PUT"], "path": "/v1/**", "action": "change"}]}]},
+            "actions": [{"name": "change", "verdict": "ask"}, {"name": "update", "verdict": "ask", "arguments": {"id": {"type": "string"}}}]}
 CALLS = {}
 
 
@@ -312,6 +314,17 @@ def grant_and_revoke():
 def grant_of_what_a_rule_denies():
     with Context() as context, context.open_box(policy(ASK)) as box:
         return refused(box.grant, Request.write(WORKSPACE / "never"))["status"]
+
+
+@call
+def grants_of_requests_and_actions():
+    with Context() as context, context.open_box(policy(REQUESTS)) as box:
+        update = Request.action("update", {"id": "7"})
+        box.grant(Request.http("https://API.test/v1/**", "PUT"))
+        box.grant(update, uses=1)
+        listed = [[grant["request"], grant["target"], grant["verb"]] for grant in box.grants()]
+        other = Request.http("https://other.test/")
+        return [listed, box.request(update)["verdict"], box.request(update)["verdict"], refused(box.grant, other)["status"]]
 
 
 print(json.dumps({name: function() for name, function in CALLS.items()}, indent=1))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Of the forty-two calls: those about boxes, commands, denials and questions. */
+ * Of the forty-three calls: those about boxes, commands, denials and questions. */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 
@@ -366,6 +366,73 @@ grant_of_what_a_rule_denies(void)
 
     session_open(&session, ASK);
     result = json_integer(abx_box_grant(session.box, &pattern, 0, 0, NULL, &grant, NULL));
+    session_close(&session);
+    return result;
+}
+
+static const char requests[] =
+        "{\"version\": 1, \"network\": {\"mode\": \"filtered\", \"allow\": [{\"host\": "
+        "\"api.test\","
+        " \"http\": [{\"methods\": [\"PUT\"], \"path\": \"/v1/**\", \"action\": \"change\"}]}]},"
+        " \"actions\": [{\"name\": \"change\", \"verdict\": \"ask\"}, {\"name\": \"update\","
+        "   \"verdict\": \"ask\", \"arguments\": {\"id\": {\"type\": \"string\"}}}]}";
+
+static json_t *
+listed_grants(abx_box *box)
+{
+    char *text;
+    json_t *grants, *rows = json_array(), *grant;
+    size_t i;
+
+    must(abx_box_grants(box, &text, NULL));
+    grants = json_loads(text, 0, NULL);
+    abx_free(text);
+    json_array_foreach(grants, i, grant)
+    {
+        json_array_append_new(
+                rows, json_pack("[O, O, O]", json_object_get(grant, "request"),
+                              json_object_get(grant, "target"), json_object_get(grant, "verb")));
+    }
+    json_decref(grants);
+    return rows;
+}
+
+static json_t *
+asked_for(abx_box *box, const abx_request *action)
+{
+    abx_decision decision = { .size = sizeof decision };
+    char *text;
+
+    must(abx_box_request(box, action, &decision, NULL, &text, NULL));
+    return taken_key(text, strlen(text), "verdict");
+}
+
+json_t *
+grants_of_requests_and_actions(void)
+{
+    const abx_request put = { .size = sizeof put,
+        .kind = ABX_REQUEST_HTTP,
+        .target = "https://API.test/v1/**",
+        .verb = "PUT" };
+    const abx_request update = { .size = sizeof update,
+        .kind = ABX_REQUEST_ACTION,
+        .target = "update",
+        .verb = "{ \"id\": \"7\" }" };
+    const abx_request other = {
+        .size = sizeof other, .kind = ABX_REQUEST_HTTP, .target = "https://other.test/"
+    };
+    struct session session;
+    uint64_t grant;
+    json_t *result, *listed;
+
+    session_open(&session, requests);
+    must(abx_box_grant(session.box, &put, 0, 0, NULL, &grant, NULL));
+    must(abx_box_grant(session.box, &update, 0, 1, NULL, &grant, NULL));
+    listed = listed_grants(session.box);
+    result = json_pack("[o, o]", listed, asked_for(session.box, &update));
+    json_array_append_new(result, asked_for(session.box, &update));
+    json_array_append_new(
+            result, json_integer(abx_box_grant(session.box, &other, 0, 0, NULL, &grant, NULL)));
     session_close(&session);
     return result;
 }

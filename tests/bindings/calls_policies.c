@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Of the forty-two calls: those about policies. */
+ * Of the forty-three calls: those about policies. */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a language's program of the forty-two calls in a workspace of its own, and compares with expected.json: check.py PROGRAM [ARGS...]
+"""Runs a language's program of the forty-three calls in a workspace of its own, and compares with expected.json: check.py PROGRAM [ARGS...]
 AGENTBOX_UPDATE_GOLDEN=1 writes the file anew."""
 import hashlib
 import json

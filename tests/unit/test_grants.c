@@ -204,8 +204,8 @@ collect_nears(const char *target)
     n_nears = 0;
     add_targets(add_all_accesses, paths, target[0] == '/' ? target : "/w/z");
     add_targets(add_all_ports, hosts, strchr(target, '/') == NULL ? target : "no.test");
-    add_targets(add_all_methods, urls,
-            strchr(target, ':') != NULL ? target : "https://api.test/v1/a");
+    add_targets(
+            add_all_methods, urls, strchr(target, ':') != NULL ? target : "https://api.test/v1/a");
     for (size_t i = 0; i < N_ELEMENTS(arguments); i++) {
         add_near(ABX_REQUEST_ACTION, 0, "update", 0, arguments[i]);
         add_near(ABX_REQUEST_ACTION, 0, "other", 0, arguments[i]);
@@ -307,7 +307,7 @@ expect_one_difference(abx_policy *before, abx_policy *after, const struct json *
         const char *change = abx_report_get_string(report, i, "change");
         const char *request = abx_report_get_string(report, i, "request");
         const char *example = abx_report_get_string(report, i, "example");
-        const char *expected = is_http                    ? method
+        const char *expected = is_http                      ? method
                                : text_of(adds, "access")[0] ? text_of(adds, "access")
                                                             : text_of(adds, "request");
 
@@ -343,10 +343,10 @@ expect_changed(abx_policy *after, const struct json *adds)
                 act->target, act->port, nears[i].before, verdict);
         if (is_added) {
             ck_assert_uint_eq(verdict, ABX_VERDICT_ALLOW);
-            ck_assert_uint_eq(act->request == ABX_REQUEST_HTTP
-                                      ? policy_decide_connected(
-                                                after, act->target, act->verb, &ruling)
-                                      : policy_decide(after, &request, &ruling),
+            ck_assert_uint_eq(
+                    act->request == ABX_REQUEST_HTTP
+                            ? policy_decide_connected(after, act->target, act->verb, &ruling)
+                            : policy_decide(after, &request, &ruling),
                     ABX_VERDICT_ALLOW);
             n++;
         }
@@ -398,9 +398,7 @@ START_TEST(a_yes_for_the_box_adds_what_the_question_says_and_nothing_else)
         .port = q->port,
         .verb = q->verb,
         .content = -1 };
-    abx_answer yes = {
-        .size = sizeof yes, .verdict = ABX_VERDICT_ALLOW, .scope = ABX_SCOPE_BOX
-    };
+    abx_answer yes = { .size = sizeof yes, .verdict = ABX_VERDICT_ALLOW, .scope = ABX_SCOPE_BOX };
     uint64_t ticket = 0;
     char *adds;
 
@@ -620,8 +618,7 @@ make_suite(void)
             (int)N_ELEMENTS(questions));
     tcase_add_loop_test(tcase, what_the_host_grants_is_what_its_event_says_and_nothing_else, 0,
             (int)N_ELEMENTS(grants));
-    tcase_add_loop_test(
-            tcase, a_grant_for_a_command_ends_with_it, 0, (int)N_ELEMENTS(questions));
+    tcase_add_loop_test(tcase, a_grant_for_a_command_ends_with_it, 0, (int)N_ELEMENTS(questions));
     tcase_add_loop_test(tcase, a_grant_until_a_time_ends_then, 0, (int)N_ELEMENTS(questions));
     tcase_add_test(tcase, the_list_says_all_of_a_grant);
     tcase_add_loop_test(tcase, one_grant_serves_one_of_sixty_four_racing_threads, 0,

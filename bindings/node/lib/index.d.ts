@@ -241,7 +241,7 @@ export declare class Box {
   run(argv: string[], options?: SpawnOptions): Promise<Result>;
   /** What enforces what. */
   receipt(): Record<string, unknown>;
-  /** Adds one request for a while; gives the number to revoke it by. */
+  /** Adds one request for a while: a path, a program, a connection, an HTTP request or an action; gives the number to revoke it by. */
   grant(asked: Request, options?: { expiresMs?: number; uses?: number; approver?: string }): number;
   revoke(grant: number): Promise<void>;
   grants(): unknown[];

@@ -66,7 +66,7 @@ class Box(_raw.Handle):
 
     @_raw.documented("abx_box_grant")
     def grant(self, request: Request, *, expires_ms: int = 0, uses: int = 0, approver: Optional[str] = None) -> int:
-        """Adds one request for a while; gives the number to revoke it by."""
+        """Adds one request for a while: a path, a program, a connection, an HTTP request or an action; gives the number to revoke it by."""
         pattern, _kept = request._struct()
         number, error = ffi.new("uint64_t *"), ffi.new("abx_error **")
         _raw.check(lib.abx_box_grant(self._c, pattern, expires_ms, uses, _raw.encode(approver), number, error), error)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The forty-two calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
+//! The forty-three calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
 use agentbox::{replay_audit, AgentBox, Access, Answer, Command, Context, Error, Event, EventType, Exit, Limit, Outcome, Policy, PolicyBuilder, Request, Result, Scope, Stream, Verdict, Weaken};
 use serde_json::{from_str, json, Map, Value};
 use std::io::{Read, Write};
@@ -9,6 +9,9 @@ const NOTHING: &str = r#"{"version": 1}"#;
 const ASK: &str = r#"{"version": 1, "name": "asking", "filesystem": {"write": {
     "ask": [{"path": "${workspace}/release", "id": "release", "reason": "a release needs a person"}],
     "deny": [{"path": "${workspace}/never", "id": "never", "instead": "write elsewhere"}]}}}"#;
+const REQUESTS: &str = r#"{"version": 1,
+    "network": {"mode": "filtered", "allow": [{"host": "api.test", "http": [{"methods": ["PUT"], "path": "/v1/**", "action": "change"}]}]},
+    "actions": [{"name": "change", "verdict": "ask"}, {"name": "update", "verdict": "ask", "arguments": {"id": {"type": "string"}}}]}"#;
 const MOTD: &str = "echo x >/etc/motd";
 const TERM: i32 = 15;
 
@@ -238,6 +241,17 @@ const QUESTIONS: &[Call] = &[
         Ok(json!([ended(&outcome.exit), status_of(from.revoke(grant))]))
     }),
     ("grant-of-what-a-rule-denies", |calls| Ok(status_of(calls.open(ASK)?.grant(&Request::write(calls.below("never")), 0, 0, None)))),
+    ("grants-of-requests-and-actions", |calls| {
+        let from = calls.open(REQUESTS)?;
+        let update = Request::action("update", Some(r#"{ "id": "7" }"#));
+        from.grant(&Request::http("PUT", "https://API.test/v1/**"), 0, 0, None)?;
+        from.grant(&update, 0, 1, None)?;
+        let listed: Vec<Value> = parsed(&from.grants()?).as_array().into_iter().flatten()
+            .map(|grant| json!([grant["request"], grant["target"], grant["verb"]])).collect();
+        let verdicts = [parsed(&from.request(&update)?), parsed(&from.request(&update)?)];
+        let other = from.grant(&Request::http("GET", "https://other.test/"), 0, 0, None);
+        Ok(json!([listed, verdicts[0]["verdict"], verdicts[1]["verdict"], status_of(other)]))
+    }),
 ];
 
 fn main() -> Result<()> {

@@ -56,7 +56,7 @@ impl AgentBox {
         attend::run(self, command, handle)
     }
 
-    /// Adds one request for a while; gives the number to revoke it by. `expires_ms` is Unix time, 0 is never; 0 uses is unlimited.
+    /// Adds one request for a while: a path, a program, a connection, an HTTP request or an action; gives the number to revoke it by. `expires_ms` is Unix time, 0 is never; 0 uses is unlimited.
     pub fn grant(&self, request: &Request, expires_ms: i64, uses: u32, approver: Option<&str>) -> Result<u64> {
         let approver = raw::c_option(approver)?;
         request.with(|request| {
