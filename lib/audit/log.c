@@ -7,6 +7,7 @@
 #include "audit/log.h"
 
 #include "audit/files.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "event/event.h"
 
@@ -75,7 +76,7 @@ put(struct audit_log *log, const char *body, struct fail *fail)
     if (line.length > RECORD_BYTES_MAX) {
         return write_failed(0, "a record of the audit log is too long", fail);
     }
-    if (!write_all(log->fd, line.data, line.length) || (log->syncs && fdatasync(log->fd) != 0)) {
+    if (!file_may_have(log->size + line.length) || !write_all(log->fd, line.data, line.length)) {
         int error = errno, cut = ftruncate(log->fd, (off_t)log->size);
 
         (void)cut;
@@ -111,6 +112,13 @@ put_number(struct audit_log *log, const char *type, const char *key, uint64_t nu
 
 /* ---- a new file, to which the name leads from one moment to the next ---- */
 
+/* What was written so far outlives a crash of the machine, where that is wanted. */
+static bool
+is_on_disk(const struct audit_log *log)
+{
+    return !log->syncs || fdatasync(log->fd) == 0;
+}
+
 /* Begins it with what it follows; the log is as it was on failure. */
 static abx_status
 begin_next(struct audit_log *log, const char *fresh_name, const char *full_name, struct fail *fail)
@@ -131,7 +139,8 @@ begin_next(struct audit_log *log, const char *fresh_name, const char *full_name,
     log->size = 0;
     str_add_json_bytes(&before, full_name, true);
     r = before.failed ? fail_nomem(fail) : put_own(log, "rotated", "after", before.data, fail);
-    if (r == ABX_OK && renameat(log->dir, fresh_name, log->dir, log->name) != 0) {
+    if (r == ABX_OK &&
+            (!is_on_disk(log) || renameat(log->dir, fresh_name, log->dir, log->name) != 0)) {
         r = write_failed(errno, "the audit log cannot go on in a new file", fail);
     }
     if (r < 0) {
@@ -147,7 +156,8 @@ begin_next(struct audit_log *log, const char *fresh_name, const char *full_name,
 }
 
 /* The full file gets a second name before it loses the first.  Where that cannot be, the log grows
- * on: no record is worth less than a limit. */
+ * on: no record is worth less than a limit.  What a writer that died in between did not bring to
+ * the disk is there before anything that follows it in another file. */
 static void
 rotate(struct audit_log *log)
 {
@@ -157,7 +167,8 @@ rotate(struct audit_log *log)
 
     files_name_full(&full, log->name, &log->chain);
     files_name_next(&fresh, log->name);
-    if (full.failed || fresh.failed || linkat(log->dir, log->name, log->dir, full.data, 0) != 0) {
+    if (full.failed || fresh.failed || !is_on_disk(log) ||
+            linkat(log->dir, log->name, log->dir, full.data, 0) != 0) {
         return;
     }
     if (begin_next(log, fresh.data, full.data, &fail) < 0) {
@@ -347,6 +358,16 @@ catch_up(struct audit_log *log, const struct stat *file, struct fail *fail)
     return r;
 }
 
+/* With the file free for others, who need not wait for a disk that takes long.  Where it fails the
+ * record stays, since others may have followed it, and is counted as one that was lost. */
+static abx_status
+write_through(const struct audit_log *log, struct fail *fail)
+{
+    return is_on_disk(log)
+                   ? ABX_OK
+                   : write_failed(errno, "the audit log cannot be written to the disk", fail);
+}
+
 abx_status
 audit_append(struct audit_log *log, const char *body, struct fail *fail)
 {
@@ -362,6 +383,7 @@ audit_append(struct audit_log *log, const char *body, struct fail *fail)
         }
         r = r == ABX_OK ? put(log, body, fail) : r;
         unlock_file(log);
+        r = r == ABX_OK ? write_through(log, fail) : r;
     }
     log->lost += r < 0;
     pthread_mutex_unlock(&log->lock);
@@ -425,6 +447,7 @@ audit_open(const char *path, const struct audit_options *options, struct audit_l
         r = catch_up(log, &file, fail);
         unlock_file(log);
     }
+    r = r == ABX_OK ? write_through(log, fail) : r;
     if (r < 0) {
         return r;
     }

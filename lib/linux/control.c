@@ -3,6 +3,7 @@
  * the command block.  Knows no box.  No state; any thread. */
 #include "linux/control.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -178,7 +179,7 @@ control_seal(const char *name, const void *bytes, size_t size)
     AUTO(closep) int fd = raise_fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     size_t done = 0;
 
-    if (fd < 0) {
+    if (fd < 0 || !file_may_have(size)) {
         return -errno;
     }
     while (done < size) {

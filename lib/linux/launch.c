@@ -5,6 +5,7 @@
  * thread. */
 #include "linux/launch.h"
 
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "linux/init/blob.h"
@@ -72,7 +73,8 @@ carried_image(int *ret_fd, struct fail *fail)
         }
         return r;
     }
-    if (write(fd, init_blob, init_blob_size) != (ssize_t)init_blob_size ||
+    if (!file_may_have(init_blob_size) ||
+            write(fd, init_blob, init_blob_size) != (ssize_t)init_blob_size ||
             fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
         return fail_set(fail, ABX_ERR_SETUP, errno, "memfd:init",
                 "the program in the box cannot be stored");

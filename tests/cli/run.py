@@ -172,6 +172,11 @@ def audit():
             ("kim@example.com", "s-9", "d-7")}
         shown = call("audit", "show", "named").stdout.splitlines()
         yield "on whose behalf, for people", len(shown) == 6 and all(" for kim@example.com agent s-9 delegation d-7" in line for line in shown)
+        # Its signal, SIGXFSZ, would end the host.
+        for limit in (0, 1000, 20000):
+            done = subprocess.run(["prlimit", f"--fsize={limit}", agentbox, "run", "--audit", "../small", "--", "true"], cwd=workspace,
+                                  capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            yield f"a host that may make files of {limit} bytes", done.returncode == 125 and "File too large" in done.stderr and "ulimit -f" in done.stderr
         done = call("audit", "verify", "/dev/null")
         yield "no regular file", done.returncode == 125 and "no regular file" in done.stderr
         with open(os.path.join(workspace, "log"), "r+b") as file:

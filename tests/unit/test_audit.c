@@ -9,11 +9,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -268,40 +270,114 @@ START_TEST(a_record_written_in_part_is_cut_off_and_no_earlier_one_is_lost)
 }
 END_TEST
 
-/* Appends until files may not grow, and says how often that went.  Within the limit is nothing of
- * Check's: its own messages go to a file, too. */
+/* Appends until that fails, and says how often it went. */
 static int
 append_until_full(struct audit_log *log, struct fail *fail)
 {
-    struct rlimit before, limit;
     int n = 0;
 
-    signal(SIGXFSZ, SIG_IGN);
+    while (n < 10000 && audit_append(log, "{\"type\":\"denial\"}", fail) == ABX_OK) {
+        n++;
+    }
+    return n;
+}
+
+/* Nothing was taken off that stood there, and there is room again. */
+static void
+expect_to_go_on(struct audit_log *log, int n, const struct fail *fail)
+{
+    AUTO(freep) char *text = malloc(1 << 20);
+
+    ck_assert_int_eq(fail->status, ABX_ERR_IO);
+    ck_assert_str_ne(fail->remedy, "");
+    append(log, "{}");
+    ck_assert_int_eq(count(), n + 2); /* and one that says how many were lost */
+    ck_assert_uint_gt(file_text(text, 1 << 20), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"type\":\"lost\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"records\":1}"));
+}
+
+/* The host ignores no signal.  Within the limit is nothing of Check's: its own messages go to a
+ * file, too. */
+START_TEST(a_limit_of_the_hosts_files_fails_the_append_and_does_not_end_the_host)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    struct rlimit before, limit;
+    struct fail fail = { 0 };
+    int n;
+
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = (struct rlimit){ 1000, before.rlim_max };
     setrlimit(RLIMIT_FSIZE, &limit);
-    while (n < 1000 && audit_append(log, "{\"type\":\"denial\"}", fail) == ABX_OK) {
-        n++;
-    }
+    n = append_until_full(log, &fail);
     setrlimit(RLIMIT_FSIZE, &before);
-    return n;
+    ck_assert_int_eq(fail.os_code, EFBIG);
+    ck_assert_int_eq(count(), n);
+    expect_to_go_on(log, n, &fail);
+}
+END_TEST
+
+static void
+set_map(const char *name, const char *text)
+{
+    AUTO(closep) int fd = open(name, O_WRONLY | O_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+/* A small file system of this process' own, over the folder. */
+static void
+mount_small(void)
+{
+    char uids[64], gids[64];
+
+    snprintf(uids, sizeof uids, "%u %u 1", geteuid(), geteuid());
+    snprintf(gids, sizeof gids, "%u %u 1", getegid(), getegid());
+    ck_assert_int_eq(unshare(CLONE_NEWUSER | CLONE_NEWNS), 0);
+    set_map("/proc/self/setgroups", "deny");
+    set_map("/proc/self/uid_map", uids);
+    set_map("/proc/self/gid_map", gids);
+    ck_assert_int_eq(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    ck_assert_int_eq(mount("small", folder, "tmpfs", 0, "size=16k,mode=700"), 0);
+}
+
+/* Fills all room but `left` bytes of it. */
+static void
+fill(const char *name, size_t left)
+{
+    AUTO(closep) int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    char zeros[512] = { 0 };
+
+    while (write(fd, zeros, sizeof zeros) > 0) {
+    }
+    ck_assert_int_eq(errno, ENOSPC);
+    ck_assert_int_eq(ftruncate(fd, lseek(fd, 0, SEEK_END) - (off_t)left), 0);
 }
 
 START_TEST(a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was)
 {
-    AUTO(audit_closep) struct audit_log *log = open_log();
+    struct audit_log *log;
     struct fail fail = { 0 };
-    char text[4096];
-    int n = append_until_full(log, &fail);
+    char ballast[80];
+    struct stat file;
+    int n;
 
-    ck_assert_int_eq(fail.status, ABX_ERR_IO);
-    ck_assert_str_ne(fail.remedy, "");
-    ck_assert_int_eq(count(), n);
+    mount_small();
+    log = open_with(0, _i == 1);
     append(log, "{}");
-    ck_assert_int_eq(count(), n + 2); /* and one that says how many were lost */
-    ck_assert_uint_gt(file_text(text, sizeof text), 0);
-    ck_assert_ptr_nonnull(strstr(text, "\"type\":\"lost\""));
-    ck_assert_ptr_nonnull(strstr(text, "\"records\":1}"));
+    snprintf(ballast, sizeof ballast, "%s/x", folder);
+    fill(ballast, 4096);
+    n = 1 + append_until_full(log, &fail);
+    ck_assert_int_gt(n, 5);
+    ck_assert_int_eq(fail.os_code, ENOSPC);
+    ck_assert_int_eq(count(), n); /* nothing of the one that failed is left */
+    ck_assert_int_eq(stat(path, &file), 0);
+    ck_assert_uint_eq((uint64_t)file.st_size, log->size);
+    ck_assert_int_eq(unlink(ballast), 0);
+    expect_to_go_on(log, n, &fail);
+    audit_close(log);
+    ck_assert_int_eq(umount2(folder, MNT_DETACH), 0);
 }
 END_TEST
 
@@ -413,6 +489,33 @@ START_TEST(a_full_log_goes_on_in_a_new_file_with_the_same_chain)
     ck_assert_uint_gt(verify_all(&files), 100);
     ck_assert_uint_gt(files, 5);
     ck_assert_uint_eq(verify_all(&files), 100 + files - 1); /* each new one says what it follows */
+}
+END_TEST
+
+/* Where a file cannot be new for want of room, the log grows on. */
+START_TEST(a_full_disk_keeps_a_log_from_no_record_that_has_room)
+{
+    struct audit_log *log;
+    char ballast[80];
+    size_t files;
+    int n = 0;
+
+    mount_small();
+    log = open_with(1000, false);
+    snprintf(ballast, sizeof ballast, "%s/x", folder);
+    while (log->size < 1000) {
+        append(log, "{\"type\":\"denial\"}");
+        n++;
+    }
+    fill(ballast, 0);
+    append(log, "{\"type\":\"denial\"}"); /* into what is left of the page */
+    ck_assert_int_eq(count(), n + 1);
+    ck_assert_int_eq(unlink(ballast), 0);
+    append(log, "{\"type\":\"denial\"}");
+    ck_assert_uint_eq(verify_all(&files), (uint64_t)n + 3);
+    ck_assert_uint_eq(files, 2);
+    audit_close(log);
+    ck_assert_int_eq(umount2(folder, MNT_DETACH), 0);
 }
 END_TEST
 
@@ -558,6 +661,86 @@ START_TEST(a_log_with_another_name_or_open_to_others_takes_no_record)
 }
 END_TEST
 
+/* ---- the disk; in place of libc's ---- */
+static int disk_tells = -1, disk_waits = -1; /* pipe ends: that it is asked, and until it is done */
+static int disk_error; /* what it says */
+
+int
+fdatasync(int fd)
+{
+    char byte = 0;
+
+    if (disk_tells >= 0) {
+        ck_assert_int_eq(write(disk_tells, &byte, 1), 1);
+        ck_assert_int_eq(read(disk_waits, &byte, 1), 1);
+    }
+    errno = disk_error;
+    return disk_error != 0 ? -1 : fsync(fd);
+}
+
+/* A writer whose record is on its way to the disk. */
+static pid_t
+write_slowly(int ret_asked[2], int ret_done[2])
+{
+    pid_t child;
+
+    ck_assert_int_eq(pipe2(ret_asked, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(ret_done, O_CLOEXEC), 0);
+    child = fork();
+    if (child == 0) {
+        struct audit_log *log = open_with(0, true);
+
+        disk_tells = ret_asked[1];
+        disk_waits = ret_done[0];
+        append(log, "{\"a\":1}");
+        _exit(0);
+    }
+    return child;
+}
+
+START_TEST(a_disk_that_takes_long_holds_up_nobody_else)
+{
+    AUTO(audit_closep) struct audit_log *log = NULL;
+    int asked[2], done[2], status;
+    pid_t child;
+    char byte;
+
+    audit_close(open_log());
+    child = write_slowly(asked, done);
+    ck_assert_int_eq(read(asked[0], &byte, 1), 1);
+    log = open_log();
+    append(log, "{\"a\":2}");
+    append(log, "{\"a\":3}");
+    ck_assert_int_eq(count(), 3);
+    ck_assert_int_eq(waitpid(child, &status, WNOHANG), 0); /* it still waits */
+    ck_assert_int_eq(write(done[1], "", 1), 1);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    for (int i = 0; i < 2; i++) {
+        close(asked[i]);
+        close(done[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_disk_that_fails_fails_the_append_and_it_is_counted)
+{
+    AUTO(audit_closep) struct audit_log *log = open_with(0, true);
+    struct fail fail = { 0 };
+    char text[4096];
+
+    append(log, "{\"a\":1}");
+    disk_error = EIO;
+    ck_assert_int_eq(audit_append(log, "{\"a\":2}", &fail), ABX_ERR_IO);
+    ck_assert_int_eq(fail.os_code, EIO);
+    disk_error = 0;
+    append(log, "{\"a\":3}");
+    ck_assert_int_eq(count(), 4); /* and how many were lost */
+    file_text(text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"type\":\"lost\""));
+}
+END_TEST
+
 START_TEST(who_holds_the_lock_stops_records_and_no_host)
 {
     AUTO(audit_closep) struct audit_log *log = open_log();
@@ -653,7 +836,12 @@ make_suite(void)
     tcase_add_test(tcase, the_first_record_follows_nothing);
     tcase_add_test(tcase, a_redacted_record_says_nothing_and_the_chain_is_whole);
     tcase_add_test(tcase, a_record_written_in_part_is_cut_off_and_no_earlier_one_is_lost);
-    tcase_add_test(tcase, a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was);
+    tcase_add_test(tcase, a_limit_of_the_hosts_files_fails_the_append_and_does_not_end_the_host);
+    tcase_add_loop_test(
+            tcase, a_disk_that_is_full_fails_the_append_and_leaves_the_log_as_it_was, 0, 2);
+    tcase_add_test(tcase, a_full_disk_keeps_a_log_from_no_record_that_has_room);
+    tcase_add_test(tcase, a_disk_that_takes_long_holds_up_nobody_else);
+    tcase_add_test(tcase, a_disk_that_fails_fails_the_append_and_it_is_counted);
     tcase_add_test(tcase, what_is_recorded_is_shown_however_deep_it_is_nested);
     tcase_add_test(tcase, several_processes_append_to_one_log);
     tcase_add_test(tcase, writers_that_are_killed_leave_a_log_that_goes_on);

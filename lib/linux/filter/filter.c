@@ -4,11 +4,13 @@
  * seccomp.h. Any thread; one lock around the cache and libseccomp's own state. */
 #include "linux/filter/filter.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "linux/filter/calls.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <pthread.h>
 #include <seccomp.h>
 #include <stdlib.h>
@@ -266,7 +268,7 @@ static int export(scmp_filter_ctx context, void **ret_program, size_t *ret_size)
     struct stat status;
     int r;
 
-    if (fd < 0) {
+    if (fd < 0 || !file_may_have(BPF_MAXINSNS * sizeof(struct sock_filter))) {
         return -errno;
     }
     r = seccomp_export_bpf(context, fd);
@@ -350,8 +352,12 @@ filter_build(const struct plan *plan, struct vec *ret_filter, struct fail *fail)
     int r = get(plan, &cached);
 
     if (r < 0) {
-        return fail_set(fail, r == -ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_SETUP, -r, "seccomp:build",
+        fail_set(fail, r == -ENOMEM ? ABX_ERR_NOMEM : ABX_ERR_SETUP, -r, "seccomp:build",
                 "the system call filter cannot be built");
+        if (r == -EFBIG) {
+            fail_remedy(fail, "let this process make files of 1 MiB (RLIMIT_FSIZE, ulimit -f)");
+        }
+        return fail->status;
     }
     copy = malloc(cached.size);
     if (copy == NULL) {
