@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the host at random moments: no process, mount, file or descriptor is left, and the workspace is as before plus what
-the command itself wrote.  kill_host.py TOOL [ROUNDS]"""
+the command itself wrote.  Every second host keeps an audit log, one for all: nothing that stood in it is lost, and it goes on.
+kill_host.py TOOL [ROUNDS]"""
 import os
 import random
 import shutil
@@ -17,7 +18,7 @@ ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 200
 SCRIPT = r"""
 sleep 1000.$0 & (setsid sleep 1000.$0 &)
 mkdir -p d; i=0
-while :; do i=$((i+1)); echo $i >f.$i; echo $i >d/f.$i; mkdir -p n.$i; mv f.$i n.$i/; echo x >/tmp/t; done
+while :; do i=$((i+1)); echo $i >f.$i; true 2>&- >/etc/denied.$i; echo $i >d/f.$i; mkdir -p n.$i; mv f.$i n.$i/; echo x >/tmp/t; done
 """
 # What building a box could touch: the parents of everything that is mounted in one.
 PARENTS = ["/", "/etc", "/dev", "/tmp", "/run", "/var/tmp"]
@@ -76,9 +77,25 @@ def allowed(name):
     return name.split("/")[0].split(".")[0] in ("f", "d", "n", "keep")
 
 
+def records(log):
+    """How many stand in the log, and what is wrong with it; one in part is no wrong."""
+    done = subprocess.run([TOOL, "audit", "verify", log], capture_output=True, text=True)
+    return int(done.stdout.split(" records")[0].split()[-1]), [] if done.returncode in (0, 1) else [done.stdout + done.stderr]
+
+
+def log_goes_on(log, before):
+    """After the next record, which cuts off one in part."""
+    n, wrong = records(log)
+    subprocess.run([TOOL, "run", "--profile", "read-only", "--audit", log, "--", "true"],
+                   stdin=subprocess.DEVNULL, check=True)
+    done = subprocess.run([TOOL, "audit", "verify", log], capture_output=True, text=True)
+    return wrong + ([] if n >= before else [f"of {before} records {n} are left"]) + ([] if done.returncode == 0 else [done.stdout])
+
+
 def round_once(number, work, policy, delay):
     mark = f"{os.getpid()}{number:04d}"
-    tool = subprocess.Popen([TOOL, "run", "--policy", policy, "--workspace", work, "--", "sh", "-c", SCRIPT, mark],
+    audit = ["--audit", work + ".log"] if number % 4 < 2 else []
+    tool = subprocess.Popen([TOOL, "run", *audit, "--policy", policy, "--workspace", work, "--", "sh", "-c", SCRIPT, mark],
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     time.sleep(delay)
     if tool.poll() is not None:
@@ -109,10 +126,14 @@ def main():
     before = {path: listing(path) for path in PARENTS if path != "/var/tmp"}
     mounts = open("/proc/self/mountinfo").read()
     random.seed(ROUNDS)
-    wrong = []
+    wrong, recorded = [], 0
     for number in range(ROUNDS):
         # Most moments fall into the building of the box, some into the running command.
         wrong += round_once(number, work, policy, random.uniform(0, 0.02) if number % 4 else random.uniform(0, 0.15))
+        if os.path.exists(work + ".log"):
+            n, broken = records(work + ".log")
+            wrong += broken + ([] if n >= recorded else [f"round {number}: of {recorded} records {n} are left"])
+            recorded = n
         odd = [name for name in tree(work) if not allowed(name)]
         if odd or open(work + "/keep").read() != "keep\n":
             wrong.append(f"round {number}: the workspace has {odd}")
@@ -126,8 +147,12 @@ def main():
             wrong.append(f"{path} has new names: {new}")
     if open("/proc/self/mountinfo").read() != mounts:
         wrong.append("mounts changed")
+    if recorded == 0:
+        wrong.append("nothing was recorded: no test")
+    wrong += log_goes_on(work + ".log", recorded)
     shutil.rmtree(work)
     os.unlink(policy)
+    os.unlink(work + ".log")
     print("\n".join(wrong))
     print(f"{ROUNDS - min(len(wrong), ROUNDS)} passed, {len(wrong)} failed")
     return 1 if wrong else 0

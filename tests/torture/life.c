@@ -19,7 +19,7 @@
 #define UNTOUCHED(type) ((type)(uintptr_t)&untouched)
 
 static const char untouched;
-static char top[64], workspace[80];
+static char top[64], workspace[80], logs[80], audit_path[96];
 
 _Noreturn void
 life_fails(const char *what, int line)
@@ -46,7 +46,9 @@ life_make_workspace(void)
     snprintf(top, sizeof top, "/tmp/abx-torture-XXXXXX");
     EXPECT(mkdtemp(top) != NULL);
     snprintf(workspace, sizeof workspace, "%s/w", top);
-    EXPECT(mkdir(workspace, 0700) == 0 && chdir(workspace) == 0);
+    snprintf(logs, sizeof logs, "%s/logs", top);
+    snprintf(audit_path, sizeof audit_path, "%s/log", logs);
+    EXPECT(mkdir(logs, 0700) == 0 && mkdir(workspace, 0700) == 0 && chdir(workspace) == 0);
     make("secret");
     make("kept");
     make("asked");
@@ -133,6 +135,7 @@ exists(const char *name)
 static const abx_status of_policy[] = { ABX_ERR_NOMEM, ABX_OK };
 static const abx_status of_context[] = { ABX_ERR_NOMEM, ABX_ERR_IO, ABX_OK };
 static const abx_status of_open[] = { ABX_ERR_NOMEM, ABX_ERR_SETUP, ABX_OK };
+static const abx_status of_recorded_open[] = { ABX_ERR_NOMEM, ABX_ERR_SETUP, ABX_ERR_IO, ABX_OK };
 static const abx_status of_spawn[] = { ABX_ERR_NOMEM, ABX_ERR_EXEC, ABX_ERR_IO, ABX_ERR_STATE,
     ABX_OK };
 
@@ -224,6 +227,7 @@ make_policy(struct life *life)
     }
     abx_policy_builder_variable(builder, "workspace", workspace);
     abx_policy_builder_variable(builder, "home", "/nonexistent-home");
+    abx_policy_builder_variable(builder, "logs", logs);
     abx_policy_builder_merge_json(builder, json, strlen(json));
     r = abx_policy_builder_build(builder, &policy, &error);
     abx_policy_builder_unref(builder);
@@ -238,7 +242,12 @@ make_policy(struct life *life)
 static abx_context *
 make_context(struct life *life)
 {
-    const abx_context_options options = { .size = sizeof options, .init_path = life->init_path };
+    const abx_context_options options = {
+        .size = sizeof options,
+        .init_path = life->init_path,
+        .audit_path = life->policy_text->has_log ? audit_path : NULL,
+        .audit_sync = ABX_AUDIT_SYNC_RECORD,
+    };
     abx_context *context = UNTOUCHED(abx_context *);
     abx_error *error = NULL;
     abx_status r = abx_context_new(&options, &context, &error);
@@ -416,7 +425,7 @@ use_box(struct life *life)
 
     if (r < 0) {
         EXPECT(box == UNTOUCHED(abx_box *));
-        expect_failure(life, r, error, of_open);
+        expect_failure(life, r, error, life->policy_text->has_log ? of_recorded_open : of_open);
         EXPECT(!exists("ran"));
         return;
     }
@@ -444,6 +453,35 @@ life_live(struct life *life)
     unlink("ask");
     unlink("answered");
     unlink("greeted");
+}
+
+static size_t
+count_of(const char *text, const char *word)
+{
+    size_t n = 0;
+
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++) {
+        n++;
+    }
+    return n;
+}
+
+void
+life_expect_log(const struct life *life)
+{
+    const char *const paths[] = { audit_path };
+    char *text = NULL;
+
+    if (!life->policy_text->has_log) {
+        return;
+    }
+    EXPECT(abx_audit_render(paths, 1, "json", NULL, &text, NULL, NULL) == ABX_AUDIT_WHOLE);
+    /* The second life is perfect; the first may have ended anywhere. */
+    EXPECT(count_of(text, "\"type\":\"opened\"") >= 1);
+    EXPECT(count_of(text, "\"type\":\"spawn\"") >= 1);
+    EXPECT(count_of(text, "\"type\":\"exited\"") >= 1);
+    EXPECT(count_of(text, "\"type\":\"denial\"") >= life->policy_text->denials);
+    abx_free(text);
 }
 
 void

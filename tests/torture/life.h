@@ -17,6 +17,7 @@ struct life_policy {
     const char *mode; /* argument of tempt */
     uint32_t denials; /* at least, of one command */
     bool has_network;
+    bool has_log; /* everything is recorded, beside the workspace */
 };
 
 struct life {
@@ -40,6 +41,8 @@ bool life_is_mounted(void);
 /* A box and a command in it; makes policy and context where they are not there yet. */
 void life_live(struct life *life);
 void life_end(struct life *life);
+/* The log of a life is whole, and what happened in it is in there. */
+void life_expect_log(const struct life *life);
 /* On stderr: what was not as it should be; ends the process. */
 _Noreturn void life_fails(const char *what, int line);
 

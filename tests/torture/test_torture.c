@@ -64,6 +64,15 @@ static const struct life_policy policies[] = {
             .mode = "net",
             .denials = 3,
             .has_network = true },
+    { .name = "recorded",
+            .json = "{\"version\":1,\"filesystem\":{"
+                    "\"read\":{\"allow\":[\"/\"],\"deny\":[\"${workspace}/secret\",\"${logs}\"]},"
+                    "\"write\":{\"allow\":[\"${workspace}\"],"
+                    "\"deny\":[\"${workspace}/lock\",\"${workspace}/kept\"],"
+                    "\"ask\":[\"${workspace}/ask\"]}},\"approvals\":{\"timeout_ms\":2000}}",
+            .mode = "all",
+            .denials = 6,
+            .has_log = true },
 };
 #define N_POLICIES (int)(sizeof policies / sizeof policies[0])
 
@@ -180,6 +189,7 @@ live_at(const struct life_policy *policy, enum points_kind kind, size_t n, bool 
     expect_perfect(&life);
     EXPECT(strcmp(life.receipt, shared->receipt) == 0);
     life_end(&life);
+    life_expect_log(&life);
     expect_nothing_left(&before);
     life_remove_workspace();
     shared->is_known = true;
