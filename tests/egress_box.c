@@ -51,15 +51,25 @@ wait_locked(void)
 }
 
 static void
-note(uint32_t type, const struct act *act, const char *rule, const char *reason)
+note(uint32_t type, const struct act *act, const char *rule, const char *reason,
+        const char *alternative)
 {
     struct told *place = &told[n_told % TOLD_MAX];
 
-    *place = (struct told){ .type = type, .port = act->port };
+    *place = (struct told){ .type = type,
+        .request = act->request,
+        .layer = act->layer,
+        .port = act->port,
+        .status = act->reply == NULL ? 0 : act->reply->status };
+    if (act->reply != NULL && act->reply->problem != NULL) {
+        snprintf(place->problem, sizeof place->problem, "%s", act->reply->problem);
+    }
     snprintf(place->target, sizeof place->target, "%s", act->target);
     snprintf(place->asked, sizeof place->asked, "%s", act->asked == NULL ? "" : act->asked);
     snprintf(place->rule, sizeof place->rule, "%s", rule == NULL ? "" : rule);
     snprintf(place->reason, sizeof place->reason, "%s", reason == NULL ? "" : reason);
+    snprintf(place->alternative, sizeof place->alternative, "%s",
+            alternative == NULL ? "" : alternative);
     n_told++;
     pthread_cond_broadcast(&changed);
 }
@@ -131,7 +141,7 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
         };
     }
     if (verdict == ABX_VERDICT_DENY && !act->quiet) {
-        note(0, act, "/network/deny/0", "the test says no");
+        note(0, act, "/network/deny/0", "the test says no", "ask the test");
     }
     if (verdict == ABX_VERDICT_ASK && !act->quiet) {
         snprintf(last_bound, sizeof last_bound, "%s", act->bound == NULL ? "" : act->bound);
@@ -150,7 +160,7 @@ holds(void *data, const struct subject *subject, const struct act *act, uint64_t
     pthread_mutex_lock(&lock);
     does_hold = !is_taken_back;
     if (!does_hold) {
-        note(0, act, "grant:revoked", "the host took the grant back");
+        note(0, act, "grant:revoked", "the host took the grant back", NULL);
     }
     pthread_mutex_unlock(&lock);
     return does_hold;
@@ -169,7 +179,7 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
         const char *rule, const char *reason, const char *alternative)
 {
     pthread_mutex_lock(&lock);
-    note(type, act, rule, reason);
+    note(type, act, rule, reason, alternative);
     pthread_mutex_unlock(&lock);
 }
 

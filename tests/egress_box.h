@@ -12,8 +12,10 @@
 
 struct told {
     uint32_t type; /* ABX_EVENT_*; 0: it was asked about, and denied */
-    char target[256], asked[256], rule[128], reason[256];
-    uint32_t port;
+    char target[256], asked[256], rule[128], reason[256], alternative[256];
+    uint32_t request, layer, port;
+    int status; /* of act->reply, 0: it has none */
+    char problem[4096];
 };
 
 extern struct egress *the_egress;

@@ -365,6 +365,14 @@ fake_exit(uint64_t command, uint32_t reason, int32_t code, bool keeps_output)
     loop_call(boundary->loop, do_exit, &h);
 }
 
+void
+fake_exit_as(uint64_t command, const struct exit_status *status)
+{
+    struct happening h = { .command = command, .status = *status };
+
+    loop_call(boundary->loop, do_exit, &h);
+}
+
 static void
 do_end(void *data)
 {

@@ -28,6 +28,7 @@ void fake_report(uint32_t type, uint64_t command, const struct act *act, const c
 void fake_write(uint64_t command, int stream, const char *data, size_t length);
 /* The leader ends; with `keeps_output` a background process holds its streams open. */
 void fake_exit(uint64_t command, uint32_t reason, int32_t code, bool keeps_output);
+void fake_exit_as(uint64_t command, const struct exit_status *status); /* the same */
 void fake_end(void); /* init dies */
 
 /* What the open box got. */

@@ -146,6 +146,12 @@ replace_request_body(struct replace *replace, struct evbuffer *from, bool keeps_
     return REPLACE_DONE;
 }
 
+const char *
+replace_sent(const struct replace *replace)
+{
+    return fake_replace.sent;
+}
+
 bool
 replace_changes_answer(const struct replace *replace)
 {

@@ -10,6 +10,7 @@ struct fake_replace {
     bool wants_body, changes_answers;
     bool waits, body_waits; /* until fake_replace_go_on */
     bool refuses_head, refuses_body, refuses_answer, refuses_watch;
+    const char *sent; /* the credential that a request has; or NULL */
 };
 extern struct fake_replace fake_replace; /* set while nothing runs */
 

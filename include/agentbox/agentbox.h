@@ -399,8 +399,10 @@ ABX_API int64_t abx_process_take_stdio(abx_process *process, uint32_t which);
  * it; NULL while it runs or without capture. */
 ABX_API const char *abx_process_get_output(
         abx_process *process, uint32_t which, size_t *ret_length);
-/* What stopped this command, for the model ("text") or a program ("json"): layer, resource,
- * reason, next steps; "" if nothing did.  Never guessed from output. */
+/* What stopped this command, for the model ("text") or a program ("json"): what was tried, why it
+ * failed and what to do next, by classes (ABX_CLASS_*); in JSON each entry that has one names it as
+ * "class".  "" if nothing is known: then it failed by itself, or did not.  Made from events and
+ * limits, never guessed from output. */
 ABX_API abx_status abx_process_explain(
         abx_process *process, const char *format, char **ret_text, size_t *ret_length);
 ABX_API abx_process *abx_process_ref(abx_process *process);
@@ -420,12 +422,21 @@ enum abx_event_values {
     ABX_EVENT_EXITED = 5,
     ABX_EVENT_DROPPED = 6,
     ABX_EVENT_LOG = 7,
-    ABX_EVENT_NOTICE = 8 /* allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program */
+    ABX_EVENT_NOTICE = 8 /* not denied, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid
+                          * program, a server that refused a request (ABX_FIELD_CLASS) */
 };
 enum abx_retry_values { /* how a grant takes effect */
     ABX_RETRY_NONE = 0,  /* no grant can help */
     ABX_RETRY_HELD = 1,  /* the call is waiting and goes on */
     ABX_RETRY_RERUN = 2  /* grant, then run the command again */
+};
+enum abx_class_values { /* what kind of failure it is: tells a model what to do next */
+    ABX_CLASS_POLICY = 1,     /* the policy or the boundary denied it, and would again */
+    ABX_CLASS_APPROVAL = 2,   /* it needed a yes, and somebody refused or nobody answered */
+    ABX_CLASS_IDENTITY = 3,   /* who asks was not accepted: no login, no right, no secret, an expired delegation */
+    ABX_CLASS_VALIDATION = 4, /* a server refused the values of a named action: not the sandbox */
+    ABX_CLASS_TERMINAL = 5,   /* the program asked for a terminal, and has none */
+    ABX_CLASS_LIMIT = 6       /* a limit was reached */
 };
 enum abx_layer_values { /* which boundary spoke: tells a model where to look */
     ABX_LAYER_FILESYSTEM = 1,
@@ -477,7 +488,11 @@ enum abx_field_values {
     ABX_FIELD_APPROVER = 35,    /* who answered: a name, or two with a comma between them */
     ABX_FIELD_EVIDENCE = 36,    /* SHA-256 of the evidence, hex; two with a comma */
     ABX_FIELD_IDEMPOTENCY_KEY = 37, /* of an action that was allowed */
-    ABX_FIELD_BOUND = 38        /* on an approval: what else was shown, which a yes is for, as JSON */
+    ABX_FIELD_BOUND = 38,       /* on an approval: what else was shown, which a yes is for, as JSON */
+    ABX_FIELD_CLASS = 39,       /* ABX_CLASS_*: of what kept a command from its end; other events have none */
+    ABX_FIELD_HTTP_STATUS = 40, /* with which a server, or a proxy outside, refused a request */
+    ABX_FIELD_PROBLEM = 41      /* what a server said about it, as JSON: "title", "detail", and "fields", the
+                                 * names of values it does not take.  Bounded, and its words: not to be trusted */
 };
 
 /* Readable while events are queued: a pipe end on Unix, an event HANDLE on Windows.  Each call makes a

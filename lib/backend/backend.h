@@ -21,6 +21,13 @@ struct subject {
 struct refusal {
     char rule[128], reason[256], alternative[256];
     uint64_t ticket; /* of the question that was answered with no; else 0 */
+    int status; /* of HTTP, with which a proxy outside refused; else 0 */
+};
+
+/* How a server, or a proxy outside, refused a request. */
+struct reply {
+    int status; /* of HTTP */
+    const char *problem; /* what it said about it, as ABX_FIELD_PROBLEM has it; or NULL */
 };
 
 #define ACTION_KEY_SIZE 33u
@@ -29,6 +36,7 @@ struct refusal {
 struct act {
     uint32_t request; /* ABX_REQUEST_* */
     uint32_t access; /* ABX_ACCESS_*, one bit */
+    uint32_t layer; /* ABX_LAYER_* that is told; 0: the one of the request */
     uint32_t port;
     const char *target; /* real absolute path, host name or address, name of a system call */
     const char *asked; /* as the program spelled it, or NULL if the same */
@@ -50,6 +58,7 @@ struct act {
     char *key; /* ACTION_KEY_SIZE: written where an action is allowed, or will be by an answer: by
                   that a server knows it again; or NULL */
     struct refusal *refusal; /* written where it is denied, or would be by an answer; or NULL */
+    const struct reply *reply; /* of what is reported: why; or NULL */
 };
 
 struct exit_status {
@@ -57,6 +66,10 @@ struct exit_status {
     int32_t code;
     uint64_t cpu_us;
     uint64_t peak_memory;
+    /* How often the box's limits were in the way since a command of it ended last, as far as that
+     * is known. */
+    uint64_t killed_for_memory; /* processes */
+    uint64_t processes_refused;
 };
 
 struct broker {

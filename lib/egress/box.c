@@ -182,13 +182,16 @@ void
 tell_denial(struct egress_box *box, const struct subject *subject,
         const struct destination *destination, const char *address, const struct refusal *refusal)
 {
+    const struct reply reply = { .status = refusal->status };
     struct act act = {
         .request = ABX_REQUEST_CONNECT,
+        .layer = refusal->status == 407 ? ABX_LAYER_IDENTITY : 0,
         .port = destination->port,
         .target = destination->name,
         .asked = address != NULL && strcmp(address, destination->name) != 0 ? address : NULL,
         .verb = "connect",
         .content = -1,
+        .reply = refusal->status == 0 ? NULL : &reply,
     };
 
     box->broker->report(box->broker->data, ABX_EVENT_DENIAL, subject, &act,

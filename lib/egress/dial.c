@@ -154,7 +154,7 @@ ask(struct dial *dial, const char *text)
 static void
 deny(struct dial *dial, const char *text, const struct ruling *ruling)
 {
-    struct refusal refusal;
+    struct refusal refusal = { 0 };
 
     refusal_set(&refusal, ruling->id, ruling->reason, ruling->alternative);
     tell_denial(dial->box, &dial->errand->subject, &dial->errand->destination, text, &refusal);

@@ -64,6 +64,17 @@ http_field_get(const struct http_head *head, const char *name)
     return NULL;
 }
 
+size_t
+http_field_count(const struct http_head *head, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < head->n_fields; i++) {
+        n += span_is(head->fields[i].name, name);
+    }
+    return n;
+}
+
 bool
 http_field_is_hop(const struct http_head *head, const struct http_field *field)
 {

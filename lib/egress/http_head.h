@@ -64,6 +64,7 @@ int http_response_parse(const char *bytes, size_t length, struct span method,
         struct http_head *ret_head, const char **ret_why);
 /* The first field of that name (lower case), or NULL. */
 const struct http_field *http_field_get(const struct http_head *head, const char *name);
+size_t http_field_count(const struct http_head *head, const char *name);
 /* Whether a field belongs to the connection and not to the message: it is not passed on. */
 bool http_field_is_hop(const struct http_head *head, const struct http_field *field);
 

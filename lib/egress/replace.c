@@ -74,6 +74,12 @@ replace_status(const struct replace *replace)
     return replace->status;
 }
 
+const char *
+replace_sent(const struct replace *replace)
+{
+    return replace->sent;
+}
+
 const struct policy_credential *
 replace_credential(const struct replace *replace, size_t number)
 {
@@ -245,6 +251,7 @@ replace_secret(struct replace *replace, size_t credential, enum replace_result *
     *ret_result = REPLACE_DONE;
     forget_answers(replace); /* the secret may come after the answer began */
     if (secret != NULL) {
+        replace->sent = of->name;
         return secret;
     }
     if (replace->waiting != NULL) {
@@ -261,6 +268,7 @@ replace_secret(struct replace *replace, size_t credential, enum replace_result *
         }
         secret = replace->is_refused ? NULL : secrets_get(replace->secrets, credential);
     }
+    replace->sent = secret == NULL ? replace->sent : of->name;
     if (secret == NULL) {
         *ret_result = replace_refuse(replace, 403, of->name, of->id,
                 "nobody has given the secret of this credential", "work without it, or ask for it");

@@ -50,6 +50,9 @@ enum replace_result replace_request(
 enum replace_result replace_request_body(struct replace *replace, struct evbuffer *from,
         bool keeps_length, bool is_last, struct evbuffer *to);
 
+/* The name of a credential whose secret is in the request; NULL: none. */
+const char *replace_sent(const struct replace *replace);
+
 /* Whether the bodies of answers may change, so that their length is not known: the session sends
  * them chunked, or until it closes. */
 bool replace_changes_answer(const struct replace *replace);

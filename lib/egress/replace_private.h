@@ -27,6 +27,7 @@ struct replace {
     void (*ready)(void *data);
     void *data;
     struct decision *waiting; /* for a secret */
+    const char *sent; /* the name of a credential that was put in; or NULL */
     uint64_t asked; /* credentials that were asked for already, a bit each */
     bool is_refused;
     int status;

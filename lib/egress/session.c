@@ -111,19 +111,26 @@ session_refuse(
 }
 
 void
-session_deny(struct session *session, int status, const char *rule, const char *reason,
-        const char *alternative)
+session_deny_as(struct session *session, int status, const struct refusal *refusal)
 {
     struct exchange *exchange = session->exchange;
     const struct destination *here = &session->errand->destination;
     struct destination destination = { .way = here->way,
         .name = session->is_proxy ? exchange->host : here->name,
         .port = session->is_proxy ? exchange->port : here->port };
+
+    tell_denial(session->part.box, &session->errand->subject, &destination, NULL, refusal);
+    session_refuse(session, status, "the request was refused", refusal);
+}
+
+void
+session_deny(struct session *session, int status, const char *rule, const char *reason,
+        const char *alternative)
+{
     struct refusal refusal = { 0 };
 
     refusal_set(&refusal, rule, reason, alternative);
-    tell_denial(session->part.box, &session->errand->subject, &destination, NULL, &refusal);
-    session_refuse(session, status, "the request was refused", &refusal);
+    session_deny_as(session, status, &refusal);
 }
 
 /* ---- looking at all of it ---- */

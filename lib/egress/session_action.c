@@ -51,17 +51,6 @@ is_json(struct span type)
     return span_is(name, "json") || is_json_subtype(name);
 }
 
-static size_t
-count_fields(const struct http_head *head, const char *name)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < head->n_fields; i++) {
-        n += span_is(head->fields[i].name, name);
-    }
-    return n;
-}
-
 const char *
 action_body_is_wrong(const struct http_head *request)
 {
@@ -73,7 +62,7 @@ action_body_is_wrong(const struct http_head *request)
     if (http_field_get(request, "content-encoding") != NULL) {
         return "its body is encoded";
     }
-    return type == NULL || count_fields(request, "content-type") != 1 || !is_json(type->value)
+    return type == NULL || http_field_count(request, "content-type") != 1 || !is_json(type->value)
                    ? "its body is not said to be JSON (Content-Type)"
                    : NULL;
 }

@@ -189,7 +189,7 @@ pass_head(struct session *session)
     } else if (replace_answer(exchange->replace, head) == REPLACE_REFUSED) {
         session_refuse(session, replace_status(exchange->replace), "the answer was refused",
                 replace_refusal(exchange->replace));
-    } else if (evbuffer_add_buffer(session->client->output, head) != 0) {
+    } else if (!answer_look(session) || evbuffer_add_buffer(answer_output(session), head) != 0) {
         session_abort(session);
     } else {
         exchange->has_answer = exchange->answer.status >= 200;
@@ -245,7 +245,7 @@ deny_proxy(struct session *session)
     struct refusal refusal;
 
     upstream_refusal(session->origin.relay, session->exchange->answer.status, &refusal);
-    session_deny(session, 502, refusal.rule, refusal.reason, refusal.alternative);
+    session_deny_as(session, 502, &refusal);
 }
 
 /* True: a head was there. */
@@ -339,7 +339,10 @@ take_body(struct session *session)
     if (why != NULL || (!is_new && !is_last) ||
             replace_answer_body(exchange->replace, flow->raw, is_last, session->clean) !=
                     REPLACE_DONE ||
-            !flow_give(flow, session->clean, is_last, session->client->output)) {
+            !answer_read(session, is_last) ||
+            !flow_give(flow, session->clean, is_last, answer_output(session)) ||
+            !answer_release(session)) {
+        answer_read(session, true);
         session_abort(session); /* the client must not take it for the whole */
     }
     return true;

@@ -80,6 +80,9 @@ struct exchange {
     bool has_answer; /* its head was passed on */
     size_t n_interim; /* answers before the answer */
     struct flow in;
+    struct evbuffer *held; /* of the answer, until the program may see it; NULL: it may */
+    struct str document; /* what the held answer has of a body */
+    bool is_told; /* what the held answer says */
     bool keeps; /* the client's connection stays open */
 };
 
@@ -124,6 +127,7 @@ void session_refuse(
 /* The same, with the event of a denial that is made here. */
 void session_deny(struct session *session, int status, const char *rule, const char *reason,
         const char *alternative);
+void session_deny_as(struct session *session, int status, const struct refusal *refusal);
 /* For tests only: what lasts a second. */
 extern unsigned session_second_ms;
 
@@ -162,6 +166,16 @@ void origin_close(struct session *session, bool resets);
 
 /* session_forward.c: STAGE_FORWARD and STAGE_UPGRADED. */
 bool forward_advance(struct session *session);
+
+/* session_answer.c */
+/* Looks at the answer's head, which is passed on next.  False: no memory. */
+bool answer_look(struct session *session);
+/* Looks at a piece of its body, in session->clean, which is passed on next. */
+bool answer_read(struct session *session, bool is_last);
+/* Where it is passed on to. */
+struct evbuffer *answer_output(const struct session *session);
+/* Lets the program see what was told. */
+bool answer_release(struct session *session);
 
 /* session_flow.c */
 bool flow_start(struct flow *flow, const struct http_head *head, const struct http_frame *frame);

@@ -24,6 +24,10 @@ exchange_free(struct exchange *exchange)
     if (exchange->collected != NULL) {
         evbuffer_free(exchange->collected);
     }
+    if (exchange->held != NULL) {
+        evbuffer_free(exchange->held);
+    }
+    str_done(&exchange->document);
     sealed_unref(exchange->head);
     free(exchange->bytes);
     free(exchange->answer_bytes);

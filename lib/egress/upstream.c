@@ -307,8 +307,10 @@ upstream_refusal(const struct upstream_proxy *proxy, int status, struct refusal 
     snprintf(reason, sizeof reason, "the proxy outside, '%.100s' port %u, answered %d%s",
             proxy->host, proxy->port, status,
             status == 407 ? ": it wants a user and password that are right" : "");
-    *ret_refusal = (struct refusal){ 0 };
+    *ret_refusal = (struct refusal){ .status = status };
     refusal_set(ret_refusal, "network:upstream", reason,
-            status == 407 ? "the user and password belong into the URL of the proxy"
-                          : "ask whoever runs the proxy");
+            status == 407
+                    ? "whoever runs this puts the right user and password into the URL of the "
+                      "proxy; nothing in the box can"
+                    : "ask whoever runs the proxy");
 }

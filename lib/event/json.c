@@ -26,6 +26,7 @@ static const struct json_field {
     { ABX_FIELD_PID, "pid", NULL },
     { ABX_FIELD_PROGRAM, "program", NULL },
     { ABX_FIELD_LAYER, "layer", name_of_layer },
+    { ABX_FIELD_CLASS, "class", name_of_class },
     { ABX_FIELD_REQUEST, "request", name_of_request },
     { ABX_FIELD_ACCESS, "access", name_of_access },
     { ABX_FIELD_TARGET, "target", NULL },
@@ -36,6 +37,8 @@ static const struct json_field {
     { ABX_FIELD_SOURCE, "source", NULL },
     { ABX_FIELD_REASON, "reason", NULL },
     { ABX_FIELD_ALTERNATIVE, "alternative", NULL },
+    { ABX_FIELD_HTTP_STATUS, "http_status", NULL },
+    { ABX_FIELD_PROBLEM, "problem", NULL },
     { ABX_FIELD_BACKEND, "backend", NULL },
     { ABX_FIELD_RETRY, "retry", name_of_retry },
     { ABX_FIELD_REPEATS, "repeats", NULL },
@@ -104,7 +107,8 @@ add_field(struct str *out, abx_event *event, const struct json_field *json, uint
         add_beginning(out, event->texts + field->number, most);
         return;
     }
-    if (json->key == ABX_FIELD_ADDS || json->key == ABX_FIELD_BOUND) {
+    if (json->key == ABX_FIELD_ADDS || json->key == ABX_FIELD_BOUND ||
+            json->key == ABX_FIELD_PROBLEM) {
         str_add(out, event->texts + field->number); /* is JSON itself */
         return;
     }

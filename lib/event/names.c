@@ -84,6 +84,21 @@ name_of_layer(uint32_t layer)
 }
 
 const char *
+name_of_class(uint32_t failure)
+{
+    static const char *const names[] = {
+        [ABX_CLASS_POLICY] = "policy",
+        [ABX_CLASS_APPROVAL] = "approval",
+        [ABX_CLASS_IDENTITY] = "identity",
+        [ABX_CLASS_VALIDATION] = "validation",
+        [ABX_CLASS_TERMINAL] = "terminal",
+        [ABX_CLASS_LIMIT] = "limit",
+    };
+
+    return pick(names, N_ELEMENTS(names), failure);
+}
+
+const char *
 name_of_retry(uint32_t retry)
 {
     static const char *const names[] = {

@@ -61,7 +61,9 @@ header(abx_event *event)
     case ABX_EVENT_DENIAL:
         return "something was denied";
     case ABX_EVENT_NOTICE:
-        return "something was allowed that is worth knowing";
+        return event_number(event, ABX_FIELD_CLASS) != 0
+                       ? "something failed, and was not denied"
+                       : "something was allowed that is worth knowing";
     default:
         return name_of_event(event->type);
     }
@@ -178,23 +180,28 @@ add_argument(struct str *out, const char *pointer, const struct json *value)
     return !out->failed;
 }
 
-/* What such a request has in this field, or NULL; the caller frees. */
+/* What it has in this field, or NULL; the caller frees. */
 static struct json *
-read_json(abx_event *event, int64_t request, uint32_t key)
+read_json(abx_event *event, uint32_t key)
 {
     const char *text = event_text(event, key);
     struct json_problem problem;
 
-    return text == NULL || event_number(event, ABX_FIELD_REQUEST) != request
-                   ? NULL
-                   : json_read(text, strlen(text), JSON_NESTING_MAX, &problem);
+    return text == NULL ? NULL : json_read(text, strlen(text), JSON_NESTING_MAX, &problem);
+}
+
+/* The same of such a request only. */
+static struct json *
+read_json_of(abx_event *event, int64_t request, uint32_t key)
+{
+    return event_number(event, ABX_FIELD_REQUEST) == request ? read_json(event, key) : NULL;
 }
 
 /* The action's name, then what it is to be done with.  False: the event tells of no arguments. */
 static bool
 add_action(struct str *out, abx_event *event)
 {
-    struct json *arguments = read_json(event, ABX_REQUEST_ACTION, ABX_FIELD_VERB);
+    struct json *arguments = read_json_of(event, ABX_REQUEST_ACTION, ABX_FIELD_VERB);
 
     if (arguments == NULL) {
         return false;
@@ -247,7 +254,7 @@ add_target(struct str *out, abx_event *event)
 static void
 add_command(struct str *out, abx_event *event)
 {
-    struct json *shown = read_json(event, ABX_REQUEST_EXEC, ABX_FIELD_BOUND);
+    struct json *shown = read_json_of(event, ABX_REQUEST_EXEC, ABX_FIELD_BOUND);
     const struct json *arguments = json_member(shown, "arguments");
     const struct json *count = json_member(shown, "argument_count");
     const int64_t more = json_number(count) - (int64_t)json_count(arguments);
@@ -294,6 +301,31 @@ add_validity(struct str *out, abx_event *event)
     } else {
         add_text(out, event, ABX_FIELD_ADDS, "would add");
     }
+}
+
+static void
+add_said(struct str *out, const char *name, const struct json *value)
+{
+    if (json_text(value) != NULL) {
+        line_start(out, name);
+        str_add_plain_quoted(out, json_text(value));
+        str_add(out, "\n");
+    }
+}
+
+/* What a server said when it refused: its words, each a line. */
+static void
+add_problem(struct str *out, abx_event *event)
+{
+    struct json *problem = read_json(event, ABX_FIELD_PROBLEM);
+    const struct json *fields = json_member(problem, "fields");
+
+    add_said(out, "title", json_member(problem, "title"));
+    add_said(out, "detail", json_member(problem, "detail"));
+    for (size_t i = 0; i < json_count(fields); i++) {
+        add_said(out, "field", json_element(fields, i));
+    }
+    json_free(problem);
 }
 
 static void
@@ -353,6 +385,7 @@ event_write_text(struct str *out, abx_event *event)
     for (size_t i = 0; i < N_ELEMENTS(after); i++) {
         add_text(out, event, after[i].key, after[i].name);
     }
+    add_problem(out, event);
     add_validity(out, event);
     add_needs(out, event);
     add_deadline(out, event);

@@ -229,6 +229,8 @@ approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const
         approval->grounds.layer = approval->unrecorded               ? ABX_LAYER_AUDIT
                                   : approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY
                                                                      : ABX_LAYER_APPROVAL;
+        approval->grounds.failure =
+                approval->grounds.layer == ABX_LAYER_IDENTITY ? ABX_CLASS_IDENTITY : 0;
         approval->grounds.retry = ABX_RETRY_NONE;
         approval->grounds.reason = message;
     }
@@ -391,6 +393,7 @@ ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t 
         return "too many questions are open";
     }
     if (!within_rate(box)) {
+        grounds->failure = ABX_CLASS_LIMIT;
         return "too many questions in this minute";
     }
     *ret_ticket = fresh->ticket;

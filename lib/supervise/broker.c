@@ -314,7 +314,7 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
     struct grounds grounds = {
         .retry = ABX_RETRY_NONE,
         .rule = rule == NULL ? "boundary" : rule,
-        .source = "boundary",
+        .source = act->reply == NULL ? "boundary" : "upstream",
         .reason = reason,
         .alternative = alternative,
     };

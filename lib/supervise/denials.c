@@ -53,7 +53,7 @@ is_equal(const struct denial_key *a, const struct denial_key *b)
 {
     return a->type == b->type && a->layer == b->layer && a->request == b->request &&
            a->access == b->access && a->port == b->port && a->command == b->command &&
-           strcmp(a->target, b->target) == 0;
+           a->status == b->status && strcmp(a->target, b->target) == 0;
 }
 
 static bool
@@ -62,6 +62,14 @@ has_verb(const struct denial_entry *entry, const char *verb)
     const char *other = event_text(entry->event, ABX_FIELD_VERB);
 
     return verb == NULL || (other != NULL && strcmp(other, verb) == 0);
+}
+
+static bool
+has_problem(const struct denial_entry *entry, const char *problem)
+{
+    const char *other = event_text(entry->event, ABX_FIELD_PROBLEM);
+
+    return problem == NULL ? other == NULL : other != NULL && strcmp(other, problem) == 0;
 }
 
 static bool
@@ -77,7 +85,8 @@ find(struct denials *denials, const struct denial_key *key)
     for (size_t i = 0; i < denials->entries.count; i++) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
-        if (is_equal(&entry->key, key) && has_verb(entry, key->verb) && has_program(entry, key)) {
+        if (is_equal(&entry->key, key) && has_verb(entry, key->verb) &&
+                has_problem(entry, key->problem) && has_program(entry, key)) {
             return entry;
         }
     }
@@ -130,7 +139,7 @@ record_first(struct denials *denials, struct outlet *outlet, const struct denial
     entry->key = *key;
     entry->key.target = target;
     entry->key.program = program;
-    entry->key.verb = NULL; /* the event has it */
+    entry->key.verb = entry->key.problem = NULL; /* the event has them */
     entry->target = target;
     entry->program = program;
     entry->event = event_ref(event);

@@ -16,6 +16,8 @@ struct denial_key {
     uint64_t command;
     const char *target;
     const char *verb; /* the method of a request, the host of a credential; else NULL */
+    int status; /* of HTTP, of what a server refused; else 0 */
+    const char *problem; /* what it said about it, or NULL */
     int32_t pid; /* one process is one program, until that is looked up again; 0: unknown */
     const char *program; /* NULL: not looked up; then only the same process counts as equal */
 };

@@ -101,29 +101,62 @@ process_seen(abx_process *process, const char *program)
     pthread_mutex_unlock(&process->lock);
 }
 
-/* What was cut off, as a notice, so that the explanation has it. */
+/* A limit that was reached, as a notice, so that the explanation has it. */
+static void
+tell_limit(
+        abx_process *process, const struct act *act, const struct grounds *grounds, uint64_t times)
+{
+    struct subject subject = { .command = process->id };
+    struct denial_key key = {
+        .type = ABX_EVENT_NOTICE,
+        .layer = grounds->layer,
+        .command = process->id,
+        .target = act->target,
+    };
+    struct event_draft draft;
+
+    tell_begin(&draft, process->box, ABX_EVENT_NOTICE, process->id, process->label);
+    tell_act(&draft, &subject, act, grounds);
+    denials_record(&process->denials, &process->box->outlet, &key, &draft, times);
+}
+
 static void
 tell_lost_output(abx_process *process, int which)
 {
     struct act act = { .target = stream_names[which], .verb = "output", .content = -1 };
-    struct subject subject = { .command = process->id };
-    struct denial_key key = {
-        .type = ABX_EVENT_NOTICE,
-        .layer = ABX_LAYER_LIMIT,
-        .command = process->id,
-        .target = act.target,
-    };
+    struct grounds grounds = { .layer = ABX_LAYER_LIMIT,
+        .rule = "/limits/output",
+        .alternative = "have it print less, or write to a file" };
     struct str reason = { 0 };
-    struct grounds grounds = { .layer = ABX_LAYER_LIMIT, .rule = "/limits/output" };
-    struct event_draft draft;
 
     str_printf(&reason, "%zu bytes were kept, %llu more were written",
             process->output_length[which], (unsigned long long)process->output_lost[which]);
     grounds.reason = reason.data;
-    tell_begin(&draft, process->box, ABX_EVENT_NOTICE, process->id, process->label);
-    tell_act(&draft, &subject, &act, &grounds);
-    denials_record(&process->denials, &process->box->outlet, &key, &draft, 1);
+    tell_limit(process, &act, &grounds, 1);
     str_done(&reason);
+}
+
+/* Limits of the whole box: other commands may have had a part in it. */
+static void
+tell_box_limits(abx_process *process, const struct exit_status *status)
+{
+    static const struct act memory = { .target = "memory", .verb = "limit", .content = -1 };
+    static const struct act processes = { .target = "processes", .verb = "limit", .content = -1 };
+    static const struct grounds no_memory = { .layer = ABX_LAYER_LIMIT,
+        .rule = "/limits/memory",
+        .reason = "processes were killed, since the box had no memory left",
+        .alternative = "do less at once, or ask for more memory" };
+    static const struct grounds no_process = { .layer = ABX_LAYER_LIMIT,
+        .rule = "/limits/processes",
+        .reason = "processes and threads were not started, since the box may have no more",
+        .alternative = "start fewer at a time, or ask for more processes" };
+
+    if (status->killed_for_memory > 0) {
+        tell_limit(process, &memory, &no_memory, status->killed_for_memory);
+    }
+    if (status->processes_refused > 0) {
+        tell_limit(process, &processes, &no_process, status->processes_refused);
+    }
 }
 
 static void
@@ -158,6 +191,9 @@ judge(abx_process *process, const struct exit_status *status, bool killed)
         result->reason = ABX_EXIT_TIMEOUT;
     } else if (status->code == SIGKILL && killed) {
         result->reason = ABX_EXIT_KILLED;
+    } else if (status->code == SIGKILL && status->killed_for_memory > 0) {
+        result->reason = ABX_EXIT_LIMIT;
+        process->no_memory = true;
     }
 }
 
@@ -181,6 +217,7 @@ process_finish(abx_process *process, const struct exit_status *status)
 {
     static const struct exit_status killed = { .reason = ABX_EXIT_SIGNAL, .code = SIGKILL };
     abx_box *box = process->box;
+    const struct exit_status *how = status == NULL ? &killed : status;
     bool was_killed = status == NULL || box_is_killed(box);
     char *output[3] = { NULL };
     size_t length[3] = { 0 };
@@ -198,8 +235,9 @@ process_finish(abx_process *process, const struct exit_status *status)
             tell_lost_output(process, i);
         }
     }
+    tell_box_limits(process, how);
     denials_flush(&process->denials, &box->outlet);
-    judge(process, status == NULL ? &killed : status, was_killed);
+    judge(process, how, was_killed);
     tell_exit(process);
     process->exited = true;
     process->box = NULL;

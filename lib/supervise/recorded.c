@@ -242,7 +242,10 @@ gap_of_denial(const struct json *body)
     if (begins(rule, "grant:")) {
         return GAP_GRANT;
     }
-    return is(body, "request", "syscall") || is(body, "source", "boundary") ? GAP_BOUNDARY : GAPS;
+    return is(body, "request", "syscall") || is(body, "source", "boundary") ||
+                           is(body, "source", "upstream")
+                   ? GAP_BOUNDARY
+                   : GAPS;
 }
 
 static enum recorded
@@ -268,7 +271,9 @@ take_notice(struct recorded_state *state, const struct json *body, struct record
         enum recorded_gap *ret_gap)
 {
     const bool is_observed = begins(body_text(body, "reason"), "would be denied: ");
-    const bool is_action = is(body, "layer", "action") && is(body, "request", "action");
+    const bool is_answer = is(body, "source", "upstream"); /* to what was allowed */
+    const bool is_action =
+            is(body, "layer", "action") && is(body, "request", "action") && !is_answer;
     const bool is_port = is(body, "request", "listen") && is(body, "rule", "boundary:listen");
     enum recorded found;
 

@@ -33,6 +33,9 @@ act_request(const struct act *act)
 uint32_t
 layer_of(const struct act *act)
 {
+    if (act->layer != 0) {
+        return act->layer;
+    }
     switch (act->request) {
     case ABX_REQUEST_PATH:
         return ABX_LAYER_FILESYSTEM;
@@ -83,13 +86,66 @@ add_nonzero(struct event_draft *draft, uint32_t key, int64_t value)
     }
 }
 
+/* Of what is not denied only a few things keep a command from its end. */
+static uint32_t
+class_of_notice(uint32_t layer, const struct act *act)
+{
+    switch (layer) {
+    case ABX_LAYER_TERMINAL:
+        return ABX_CLASS_TERMINAL;
+    case ABX_LAYER_LIMIT:
+        return ABX_CLASS_LIMIT;
+    case ABX_LAYER_IDENTITY:
+        return act->reply != NULL ? ABX_CLASS_IDENTITY : 0;
+    case ABX_LAYER_ACTION:
+        return act->reply != NULL ? ABX_CLASS_VALIDATION : 0;
+    default:
+        return 0;
+    }
+}
+
+/* ABX_CLASS_*, 0: none. */
+static uint32_t
+class_of(uint32_t type, uint32_t layer, const struct act *act)
+{
+    if (type == ABX_EVENT_NOTICE) {
+        return class_of_notice(layer, act);
+    }
+    if (type != ABX_EVENT_DENIAL) {
+        return 0;
+    }
+    switch (layer) {
+    case ABX_LAYER_APPROVAL:
+        return ABX_CLASS_APPROVAL;
+    case ABX_LAYER_LIMIT:
+        return ABX_CLASS_LIMIT;
+    case ABX_LAYER_IDENTITY: /* where a credential may go is the policy's matter */
+        return act->request == ABX_REQUEST_CREDENTIAL ? ABX_CLASS_POLICY : ABX_CLASS_IDENTITY;
+    default:
+        return ABX_CLASS_POLICY;
+    }
+}
+
+static void
+tell_reply(struct event_draft *draft, const struct reply *reply)
+{
+    if (reply != NULL) {
+        draft_number(draft, ABX_FIELD_HTTP_STATUS, reply->status);
+        draft_text(draft, ABX_FIELD_PROBLEM, reply->problem);
+    }
+}
+
 void
 tell_act(struct event_draft *draft, const struct subject *subject, const struct act *act,
         const struct grounds *grounds)
 {
+    const uint32_t layer = grounds->layer != 0 ? grounds->layer : layer_of(act);
+
     add_nonzero(draft, ABX_FIELD_PID, subject->pid);
     draft_text(draft, ABX_FIELD_PROGRAM, subject->program);
-    draft_number(draft, ABX_FIELD_LAYER, grounds->layer != 0 ? grounds->layer : layer_of(act));
+    draft_number(draft, ABX_FIELD_LAYER, layer);
+    add_nonzero(draft, ABX_FIELD_CLASS,
+            grounds->failure != 0 ? grounds->failure : class_of(draft->type, layer, act));
     draft_number(draft, ABX_FIELD_REQUEST, act->request);
     add_nonzero(draft, ABX_FIELD_ACCESS, act->access);
     draft_text(draft, ABX_FIELD_TARGET, act->target);
@@ -100,6 +156,7 @@ tell_act(struct event_draft *draft, const struct subject *subject, const struct 
     draft_text(draft, ABX_FIELD_SOURCE, grounds->source);
     draft_text(draft, ABX_FIELD_REASON, grounds->reason);
     draft_text(draft, ABX_FIELD_ALTERNATIVE, grounds->alternative);
+    tell_reply(draft, act->reply);
     draft_number(draft, ABX_FIELD_RETRY, grounds->retry);
     draft_text(draft, ABX_FIELD_APPROVER, grounds->approver);
     draft_text(draft, ABX_FIELD_EVIDENCE, grounds->evidence);
@@ -151,6 +208,7 @@ identity_grounds(const abx_box *box)
 {
     return (struct grounds){
         .layer = ABX_LAYER_IDENTITY,
+        .failure = ABX_CLASS_IDENTITY,
         .retry = ABX_RETRY_NONE,
         .rule = "identity:delegation",
         .source = "identity",
@@ -202,6 +260,8 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .command = subject->command,
         .target = act->target,
         .verb = act_has_verb(act->request) ? act->verb : NULL,
+        .status = act->reply == NULL ? 0 : act->reply->status,
+        .problem = act->reply == NULL ? NULL : act->reply->problem,
         .pid = subject->pid,
         .program = subject->program,
     };

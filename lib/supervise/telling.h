@@ -9,7 +9,8 @@
 
 /* Why; texts may be NULL. */
 struct grounds {
-    uint32_t layer; /* 0: the one of the request */
+    uint32_t layer; /* 0: the one of the act */
+    uint32_t failure; /* ABX_CLASS_*; 0: what type and layer make of it */
     uint32_t retry;
     const char *rule, *source, *reason, *alternative;
     const char *approver, *evidence; /* of an answer */

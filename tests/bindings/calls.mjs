@@ -134,8 +134,8 @@ const CALLS = {
     return ended(await command.wait());
   }),
   // ---- denials
-  'denial-fields': async () => pick(await denial(), 'type', 'layer', 'request', 'access', 'target', 'verb', 'rule', 'source', 'reason', 'retry', 'repeats', 'label'),
-  'denial-as-json': async () => pick((await denial()).toJSON(), 'type', 'layer', 'request', 'access', 'target', 'verb', 'rule', 'retry', 'backend'),
+  'denial-fields': async () => pick(await denial(), 'type', 'layer', 'class', 'request', 'access', 'target', 'verb', 'rule', 'source', 'reason', 'retry', 'repeats', 'label'),
+  'denial-as-json': async () => pick((await denial()).toJSON(), 'type', 'layer', 'class', 'request', 'access', 'target', 'verb', 'rule', 'retry', 'backend'),
   'order-of-events': async () => (await events()).map((event) => event.type),
   explanation: async () => [(await run(MOTD)).explanation.split('\n')[0], (await run(['true'])).explanation],
   alternative: async () => {

@@ -239,14 +239,14 @@ def kill():
 @call
 def denial_fields():
     found = denial()
-    return {"type": found.type, "layer": found.layer, "request": found.request, "access": found.access, "target": found.target, "verb": found.verb,
+    return {"type": found.type, "layer": found.layer, "class": found.class_, "request": found.request, "access": found.access, "target": found.target, "verb": found.verb,
             "rule": found.rule, "source": found.source, "reason": found.reason, "retry": found.retry, "repeats": found.repeats, "label": found.label}
 
 
 @call
 def denial_as_json():
     found = denial().to_dict()
-    return {key: found[key] for key in ("type", "layer", "request", "access", "target", "verb", "rule", "retry", "backend")}
+    return {key: found[key] for key in ("type", "layer", "class", "request", "access", "target", "verb", "rule", "retry", "backend")}
 
 
 @call

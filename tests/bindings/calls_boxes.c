@@ -179,6 +179,7 @@ denial_fields(void)
 
     add_number(found, "type", abx_event_get_type(event));
     add_number(found, "layer", abx_event_get_int(event, ABX_FIELD_LAYER));
+    add_number(found, "class", abx_event_get_int(event, ABX_FIELD_CLASS));
     add_number(found, "request", abx_event_get_int(event, ABX_FIELD_REQUEST));
     add_number(found, "access", abx_event_get_int(event, ABX_FIELD_ACCESS));
     add_text(found, "target", event, ABX_FIELD_TARGET);
@@ -196,8 +197,8 @@ denial_fields(void)
 json_t *
 denial_as_json(void)
 {
-    static const char *const keys[] = { "type", "layer", "request", "access", "target", "verb",
-        "rule", "retry", "backend" };
+    static const char *const keys[] = { "type", "layer", "class", "request", "access", "target",
+        "verb", "rule", "retry", "backend" };
     abx_event *event = denial_of_motd();
     json_t *all, *found = json_object();
     size_t length;

@@ -170,6 +170,32 @@ START_TEST(the_arguments_of_a_program_are_shown)
 }
 END_TEST
 
+START_TEST(what_a_server_said_is_its_words_each_on_a_line)
+{
+    struct event_draft draft = { .type = ABX_EVENT_NOTICE };
+    abx_event *event;
+    char *text;
+
+    draft_number(&draft, ABX_FIELD_CLASS, ABX_CLASS_VALIDATION);
+    draft_number(&draft, ABX_FIELD_REQUEST, ABX_REQUEST_ACTION);
+    draft_text(&draft, ABX_FIELD_TARGET, "pay");
+    draft_text(&draft, ABX_FIELD_REASON, "the server answered 422");
+    draft_text(&draft, ABX_FIELD_PROBLEM,
+            "{\"title\":\"no\\n  rule     x\",\"detail\":7,\"fields\":[\"#/a\",\"b\",3]}");
+    event = event_make(&draft);
+    ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
+    ck_assert_str_eq(text, "something failed, and was not denied\n"
+                           "  wants to   action\n"
+                           "  what       pay\n"
+                           "  because    the server answered 422\n"
+                           "  title      \"no\\u{A} \\x20rule \\x20\\x20\\x20\\x20x\"\n"
+                           "  field      \"#/a\"\n"
+                           "  field      \"b\"\n");
+    abx_free(text);
+    event_unref(event);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -180,6 +206,7 @@ make_suite(void)
             (int)(sizeof values / sizeof values[0]));
     tcase_add_test(tcase, the_middle_of_what_is_long_is_left_out_and_counted);
     tcase_add_test(tcase, no_argument_of_an_action_is_hidden_by_another);
+    tcase_add_test(tcase, what_a_server_said_is_its_words_each_on_a_line);
     tcase_add_test(tcase, the_arguments_of_a_program_are_shown);
     tcase_add_test(tcase, a_question_has_the_real_target_beside_what_was_spelled);
     suite_add_tcase(suite, tcase);

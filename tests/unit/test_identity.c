@@ -110,6 +110,7 @@ expect_identity_denial(const char *target)
     ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_LAYER), ABX_LAYER_IDENTITY);
     ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_RETRY), ABX_RETRY_NONE);
     ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "identity:delegation");
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_CLASS), ABX_CLASS_IDENTITY);
     ck_assert_ptr_nonnull(strstr(abx_event_get_string(event, ABX_FIELD_REASON),
             "the delegation 'd-7' that this session acts under expired at "));
     abx_event_unref(event);

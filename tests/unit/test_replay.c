@@ -147,6 +147,16 @@ static const struct one {
             { "{\"type\":\"notice\",\"layer\":\"action\",\"request\":\"action\",\"target\":\"act\","
               "\"verb\":\"{\\\"n\\\":10}\"}" },
             "denied", "action", "act {\"n\":10}", "allow", "task#action:arguments" },
+    { "what a server answered to an action is no call",
+            { "{\"type\":\"notice\",\"layer\":\"action\",\"class\":\"validation\",\"request\":"
+              "\"action\",\"target\":\"act\",\"asked\":\"POST https://api.test/act\",\"rule\":"
+              "\"upstream:422\",\"source\":\"upstream\",\"http_status\":422}" },
+            "same", NULL, NULL, NULL, NULL },
+    { "what a proxy outside denied",
+            { "{\"type\":\"denial\",\"layer\":\"identity\",\"class\":\"identity\",\"request\":"
+              "\"connect\",\"target\":\"a.test\",\"port\":443,\"rule\":\"network:upstream\","
+              "\"source\":\"upstream\",\"http_status\":407}" },
+            "skipped", "boundary", NULL, NULL, NULL },
     { "an action that is now asked about",
             { "{\"type\":\"notice\",\"layer\":\"action\",\"request\":\"action\",\"target\":"
               "\"hire\"}" },

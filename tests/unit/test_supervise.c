@@ -709,8 +709,10 @@ START_TEST(captured_output_is_kept_up_to_the_limit)
     ck_assert_uint_eq(length, 4096);
     ck_assert_ptr_null(abx_process_get_output(process, 0, &length));
     ck_assert_int_eq(abx_process_explain(process, "text", &text, &length), ABX_OK);
-    ck_assert_str_eq(
-            text, "Output limit on stderr: 4096 bytes were kept, 904 more were written.\n");
+    ck_assert_str_eq(text,
+            "What follows reached a limit: the same again would reach it, too.\n"
+            "- output 'stderr': 4096 bytes were kept, 904 more were written. Instead: have it "
+            "print less, or write to a file.\n");
     abx_free(text);
     abx_process_unref(process);
 }
@@ -791,7 +793,9 @@ START_TEST(the_wall_limit_ends_a_command)
     ck_assert_int_eq(abx_process_wait(process, 5000, &result), ABX_OK);
     ck_assert_uint_eq(result.reason, ABX_EXIT_TIMEOUT);
     ck_assert_int_eq(abx_process_explain(process, NULL, &text, NULL), ABX_OK);
-    ck_assert_str_eq(text, "The command was stopped by its time limit of 20 ms.\n");
+    ck_assert_str_eq(text,
+            "The command was stopped by its time limit of 20 ms. Instead: do less at once, or ask "
+            "for more time.\n");
     abx_free(text);
     abx_process_unref(process);
 }

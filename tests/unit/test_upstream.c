@@ -227,6 +227,8 @@ START_TEST(the_proxy_is_told_who_asks_and_nobody_else_is)
     ck_assert_uint_eq(told.type, ABX_EVENT_DENIAL);
     ck_assert_str_eq(told.target, "a.test");
     ck_assert_str_eq(told.rule, "network:upstream");
+    ck_assert_int_eq(told.status, 407);
+    ck_assert_uint_eq(told.layer, ABX_LAYER_IDENTITY);
     ck_assert_ptr_nonnull(strstr(told.reason, "407"));
     ck_assert_ptr_null(strstr(told.reason, "secret"));
     close(program);
@@ -344,6 +346,8 @@ START_TEST(a_proxy_that_wants_another_login_is_no_matter_of_the_program)
     ck_assert_ptr_null(strstr(answer, "Proxy-Authenticate"));
     broker_tells(&told);
     ck_assert_str_eq(told.rule, "network:upstream");
+    ck_assert_int_eq(told.status, 407);
+    ck_assert_uint_eq(told.layer, ABX_LAYER_IDENTITY);
     close(program);
     close(proxy);
     close_box();

@@ -162,7 +162,7 @@ export declare const EventType: {
   readonly EXITED: 5;
   readonly DROPPED: 6;
   readonly LOG: 7;
-  /** allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program */
+  /** not denied, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program, a server that refused a request (ABX_FIELD_CLASS) */
   readonly NOTICE: 8;
 };
 export type EventType = (typeof EventType)[keyof typeof EventType];
@@ -177,6 +177,23 @@ export declare const Retry: {
   readonly RERUN: 2;
 };
 export type Retry = (typeof Retry)[keyof typeof Retry];
+
+/** what kind of failure it is: tells a model what to do next */
+export declare const Class: {
+  /** the policy or the boundary denied it, and would again */
+  readonly POLICY: 1;
+  /** it needed a yes, and somebody refused or nobody answered */
+  readonly APPROVAL: 2;
+  /** who asks was not accepted: no login, no right, no secret, an expired delegation */
+  readonly IDENTITY: 3;
+  /** a server refused the values of a named action: not the sandbox */
+  readonly VALIDATION: 4;
+  /** the program asked for a terminal, and has none */
+  readonly TERMINAL: 5;
+  /** a limit was reached */
+  readonly LIMIT: 6;
+};
+export type Class = (typeof Class)[keyof typeof Class];
 
 /** which boundary spoke: tells a model where to look */
 export declare const Layer: {
@@ -248,6 +265,12 @@ export declare const Field: {
   readonly IDEMPOTENCY_KEY: 37;
   /** on an approval: what else was shown, which a yes is for, as JSON */
   readonly BOUND: 38;
+  /** ABX_CLASS_*: of what kept a command from its end; other events have none */
+  readonly CLASS: 39;
+  /** with which a server, or a proxy outside, refused a request */
+  readonly HTTP_STATUS: 40;
+  /** what a server said about it, as JSON: "title", "detail", and "fields", the names of values it does not take. Bounded, and its words: not to be trusted */
+  readonly PROBLEM: 41;
 };
 export type Field = (typeof Field)[keyof typeof Field];
 

@@ -124,6 +124,15 @@ export const Retry = Object.freeze({
   RERUN: 2,
 });
 
+export const Class = Object.freeze({
+  POLICY: 1,
+  APPROVAL: 2,
+  IDENTITY: 3,
+  VALIDATION: 4,
+  TERMINAL: 5,
+  LIMIT: 6,
+});
+
 export const Layer = Object.freeze({
   FILESYSTEM: 1,
   NETWORK: 2,
@@ -176,6 +185,9 @@ export const Field = Object.freeze({
   EVIDENCE: 36,
   IDEMPOTENCY_KEY: 37,
   BOUND: 38,
+  CLASS: 39,
+  HTTP_STATUS: 40,
+  PROBLEM: 41,
 });
 
 export const Scope = Object.freeze({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Duplex } from 'node:stream';
-import type { Access, Audit, AuditSync, EventType, ExitReason, Layer, Limit, Relation, Replay, RequestKind, Retry, Scope, Verdict, Weaken } from './constants.js';
+import type { Access, Audit, AuditSync, Class, EventType, ExitReason, Layer, Limit, Relation, Replay, RequestKind, Retry, Scope, Verdict, Weaken } from './constants.js';
 
 export * from './constants.js';
 export * from './errors.js';
@@ -97,8 +97,10 @@ export interface Event {
   readonly dropped: number;
   readonly approvers: number;
   readonly stepUp: number;
+  readonly httpStatus: number;
   readonly exitCode: number;
   readonly layer: Layer | null;
+  readonly class: Class | null;
   readonly request: RequestKind | null;
   readonly access: Access | null;
   readonly retry: Retry | null;
@@ -121,6 +123,8 @@ export interface Event {
   readonly evidence: string | null;
   /** Of an approval: exactly what an answer for longer than once would add. */
   readonly adds: unknown;
+  /** What a server said when it refused a request: its words, not to be trusted. */
+  readonly problem: { readonly title?: string; readonly detail?: string; readonly fields?: readonly string[] } | null;
   /** One object on one line. */
   readonly json: string;
   /** Lines for the person who is asked; no name that a command chose can make one. */

@@ -11,7 +11,7 @@ from . import _raw, errors
 from ._failure import AgentboxError
 from .aio import AsyncBox, AsyncContext, AsyncProcess
 from .box import Box
-from .constants import Access, Audit, AuditSync, EventType, ExitReason, Field, Layer, Limit, Relation, Replay, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
+from .constants import Access, Audit, AuditSync, Class, EventType, ExitReason, Field, Layer, Limit, Relation, Replay, RequestKind, Retry, Scope, Status, Stdio, Verdict, Weaken
 from .context import Context, Stats
 from .event import Answer, Event
 from .identity import Identity
@@ -21,7 +21,7 @@ from .report import Comparison, Report, preflight, render_audit, replay_audit, v
 from .request import Attempt, Decision, Request
 
 __all__ = [
-    "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Audit", "AuditSync", "Box", "Comparison", "Context", "Decision", "Event", "EventType",
+    "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Audit", "AuditSync", "Box", "Class", "Comparison", "Context", "Decision", "Event", "EventType",
     "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Replay", "Report", "Request", "RequestKind", "Result",
     "Retry", "Scope", "Stats", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "replay_audit", "verify_audit",
 ]

@@ -309,8 +309,9 @@ DOCS = {
         'What a CAPTURE stream held when the command ended, at most ABX_LIMIT_OUTPUT bytes, with a NUL after it; NULL '
         'while it runs or without capture.',
     'abx_process_explain':
-        'What stopped this command, for the model ("text") or a program ("json"): layer, resource, reason, next steps; '
-        '"" if nothing did. Never guessed from output.',
+        'What stopped this command, for the model ("text") or a program ("json"): what was tried, why it failed and '
+        'what to do next, by classes (ABX_CLASS_*); in JSON each entry that has one names it as "class". "" if nothing '
+        'is known: then it failed by itself, or did not. Made from events and limits, never guessed from output.',
     'abx_process_unref':
         'the last one does not kill',
     'abx_run':

@@ -148,7 +148,7 @@ class EventType(IntEnum):
     EXITED = 5
     DROPPED = 6
     LOG = 7
-    NOTICE = 8  # allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program
+    NOTICE = 8  # not denied, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program, a server that refused a request (ABX_FIELD_CLASS)
 
 
 class Retry(IntEnum):
@@ -157,6 +157,17 @@ class Retry(IntEnum):
     NONE = 0  # no grant can help
     HELD = 1  # the call is waiting and goes on
     RERUN = 2  # grant, then run the command again
+
+
+class Class(IntEnum):
+    """what kind of failure it is: tells a model what to do next"""
+
+    POLICY = 1  # the policy or the boundary denied it, and would again
+    APPROVAL = 2  # it needed a yes, and somebody refused or nobody answered
+    IDENTITY = 3  # who asks was not accepted: no login, no right, no secret, an expired delegation
+    VALIDATION = 4  # a server refused the values of a named action: not the sandbox
+    TERMINAL = 5  # the program asked for a terminal, and has none
+    LIMIT = 6  # a limit was reached
 
 
 class Layer(IntEnum):
@@ -215,6 +226,9 @@ class Field(IntEnum):
     EVIDENCE = 36  # SHA-256 of the evidence, hex; two with a comma
     IDEMPOTENCY_KEY = 37  # of an action that was allowed
     BOUND = 38  # on an approval: what else was shown, which a yes is for, as JSON
+    CLASS = 39  # ABX_CLASS_*: of what kept a command from its end; other events have none
+    HTTP_STATUS = 40  # with which a server, or a proxy outside, refused a request
+    PROBLEM = 41  # what a server said about it, as JSON: "title", "detail", and "fields", the names of values it does not take. Bounded, and its words: not to be trusted
 
 
 class Scope(IntEnum):

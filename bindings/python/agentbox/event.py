@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 
 from . import _raw
 from ._raw import lib
-from .constants import Access, EventType, ExitReason, Field, Layer, RequestKind, Retry, Scope, Verdict
+from .constants import Access, Class, EventType, ExitReason, Field, Layer, RequestKind, Retry, Scope, Verdict
 
 
 class _Number:
@@ -47,6 +47,7 @@ class Event(_raw.Handle):
     pid: int = _Number(Field.PID)  # type: ignore[assignment]
     program: Optional[str] = _Text(Field.PROGRAM)  # type: ignore[assignment]
     layer: Optional[Layer] = _Number(Field.LAYER, Layer)  # type: ignore[assignment]
+    class_: Optional[Class] = _Number(Field.CLASS, Class)  # type: ignore[assignment]
     request: Optional[RequestKind] = _Number(Field.REQUEST, RequestKind)  # type: ignore[assignment]
     access: Optional[Access] = _Number(Field.ACCESS, Access)  # type: ignore[assignment]
     target: Optional[str] = _Text(Field.TARGET)  # type: ignore[assignment]
@@ -72,6 +73,7 @@ class Event(_raw.Handle):
     step_up: int = _Number(Field.STEP_UP)  # type: ignore[assignment]
     approver: Optional[str] = _Text(Field.APPROVER)  # type: ignore[assignment]
     evidence: Optional[str] = _Text(Field.EVIDENCE)  # type: ignore[assignment]
+    http_status: int = _Number(Field.HTTP_STATUS)  # type: ignore[assignment]
     exit_code: int = _Number(Field.EXIT_CODE)  # type: ignore[assignment]
 
     @property
@@ -82,6 +84,12 @@ class Event(_raw.Handle):
     def adds(self) -> Any:
         """Of an approval: exactly what an answer for longer than once would add."""
         text = self.string(Field.ADDS)
+        return None if text is None else json.loads(text)
+
+    @property
+    def problem(self) -> Any:
+        """What a server said when it refused a request: its words, not to be trusted."""
+        text = self.string(Field.PROBLEM)
         return None if text is None else json.loads(text)
 
     def number(self, field: int) -> int:

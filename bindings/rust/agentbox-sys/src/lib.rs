@@ -184,7 +184,8 @@ pub const ABX_EVENT_STARTED: u32 = 4;
 pub const ABX_EVENT_EXITED: u32 = 5;
 pub const ABX_EVENT_DROPPED: u32 = 6;
 pub const ABX_EVENT_LOG: u32 = 7;
-/// allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program
+/// not denied, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program, a server that
+/// refused a request (ABX_FIELD_CLASS)
 pub const ABX_EVENT_NOTICE: u32 = 8;
 
 /// no grant can help
@@ -193,6 +194,19 @@ pub const ABX_RETRY_NONE: u32 = 0;
 pub const ABX_RETRY_HELD: u32 = 1;
 /// grant, then run the command again
 pub const ABX_RETRY_RERUN: u32 = 2;
+
+/// the policy or the boundary denied it, and would again
+pub const ABX_CLASS_POLICY: u32 = 1;
+/// it needed a yes, and somebody refused or nobody answered
+pub const ABX_CLASS_APPROVAL: u32 = 2;
+/// who asks was not accepted: no login, no right, no secret, an expired delegation
+pub const ABX_CLASS_IDENTITY: u32 = 3;
+/// a server refused the values of a named action: not the sandbox
+pub const ABX_CLASS_VALIDATION: u32 = 4;
+/// the program asked for a terminal, and has none
+pub const ABX_CLASS_TERMINAL: u32 = 5;
+/// a limit was reached
+pub const ABX_CLASS_LIMIT: u32 = 6;
 
 pub const ABX_LAYER_FILESYSTEM: u32 = 1;
 pub const ABX_LAYER_NETWORK: u32 = 2;
@@ -259,6 +273,13 @@ pub const ABX_FIELD_EVIDENCE: u32 = 36;
 pub const ABX_FIELD_IDEMPOTENCY_KEY: u32 = 37;
 /// on an approval: what else was shown, which a yes is for, as JSON
 pub const ABX_FIELD_BOUND: u32 = 38;
+/// ABX_CLASS_*: of what kept a command from its end; other events have none
+pub const ABX_FIELD_CLASS: u32 = 39;
+/// with which a server, or a proxy outside, refused a request
+pub const ABX_FIELD_HTTP_STATUS: u32 = 40;
+/// what a server said about it, as JSON: "title", "detail", and "fields", the names of values it does not take.
+/// Bounded, and its words: not to be trusted
+pub const ABX_FIELD_PROBLEM: u32 = 41;
 
 /// the calls that wait on this question, and nothing else
 pub const ABX_SCOPE_ONCE: u32 = 0;
@@ -573,8 +594,9 @@ extern "C" {
     /// What a CAPTURE stream held when the command ended, at most ABX_LIMIT_OUTPUT bytes, with a NUL after it; NULL while
     /// it runs or without capture.
     pub fn abx_process_get_output(process: *mut abx_process, which: u32, ret_length: *mut usize) -> *const c_char;
-    /// What stopped this command, for the model ("text") or a program ("json"): layer, resource, reason, next steps; "" if
-    /// nothing did. Never guessed from output.
+    /// What stopped this command, for the model ("text") or a program ("json"): what was tried, why it failed and what to
+    /// do next, by classes (ABX_CLASS_*); in JSON each entry that has one names it as "class". "" if nothing is known: then
+    /// it failed by itself, or did not. Made from events and limits, never guessed from output.
     pub fn abx_process_explain(process: *mut abx_process, format: *const c_char, ret_text: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     pub fn abx_process_ref(process: *mut abx_process) -> *mut abx_process;
     /// the last one does not kill

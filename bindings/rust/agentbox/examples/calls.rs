@@ -186,13 +186,13 @@ const COMMANDS: &[Call] = &[
 const DENIALS: &[Call] = &[
     ("denial-fields", |calls| {
         let found = calls.denial()?;
-        Ok(json!({ "type": found.event_type().0, "layer": found.layer().0, "request": found.request().0, "access": found.access().0,
+        Ok(json!({ "type": found.event_type().0, "layer": found.layer().0, "class": found.class().0, "request": found.request().0, "access": found.access().0,
             "target": found.target(), "verb": found.verb(), "rule": found.rule(), "source": found.source(), "reason": found.reason(),
             "retry": found.retry().0, "repeats": found.repeats(), "label": found.label() }))
     }),
     ("denial-as-json", |calls| {
         let all = parsed(&calls.denial()?.to_json()?);
-        let keys = ["type", "layer", "request", "access", "target", "verb", "rule", "retry", "backend"];
+        let keys = ["type", "layer", "class", "request", "access", "target", "verb", "rule", "retry", "backend"];
         Ok(Value::Object(keys.iter().map(|key| (key.to_string(), all[key].clone())).collect()))
     }),
     ("order-of-events", |calls| Ok(calls.events()?.iter().map(|event| event.event_type().0).collect())),

@@ -401,7 +401,8 @@ impl EventType {
     pub const EXITED: EventType = EventType(5);
     pub const DROPPED: EventType = EventType(6);
     pub const LOG: EventType = EventType(7);
-    /// allowed, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program
+    /// not denied, and worth knowing: a port opened, a yes, a grant given or taken back, a set-uid program, a server that
+    /// refused a request (ABX_FIELD_CLASS)
     pub const NOTICE: EventType = EventType(8);
 }
 
@@ -441,6 +442,39 @@ impl std::fmt::Debug for Retry {
             Retry::HELD => f.write_str("HELD"),
             Retry::RERUN => f.write_str("RERUN"),
             Retry(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+/// what kind of failure it is: tells a model what to do next
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Class(pub u32);
+
+impl Class {
+    /// the policy or the boundary denied it, and would again
+    pub const POLICY: Class = Class(1);
+    /// it needed a yes, and somebody refused or nobody answered
+    pub const APPROVAL: Class = Class(2);
+    /// who asks was not accepted: no login, no right, no secret, an expired delegation
+    pub const IDENTITY: Class = Class(3);
+    /// a server refused the values of a named action: not the sandbox
+    pub const VALIDATION: Class = Class(4);
+    /// the program asked for a terminal, and has none
+    pub const TERMINAL: Class = Class(5);
+    /// a limit was reached
+    pub const LIMIT: Class = Class(6);
+}
+
+impl std::fmt::Debug for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Class::POLICY => f.write_str("POLICY"),
+            Class::APPROVAL => f.write_str("APPROVAL"),
+            Class::IDENTITY => f.write_str("IDENTITY"),
+            Class::VALIDATION => f.write_str("VALIDATION"),
+            Class::TERMINAL => f.write_str("TERMINAL"),
+            Class::LIMIT => f.write_str("LIMIT"),
+            Class(value) => write!(f, "{value}"),
         }
     }
 }
@@ -539,6 +573,13 @@ impl Field {
     pub const IDEMPOTENCY_KEY: Field = Field(37);
     /// on an approval: what else was shown, which a yes is for, as JSON
     pub const BOUND: Field = Field(38);
+    /// ABX_CLASS_*: of what kept a command from its end; other events have none
+    pub const CLASS: Field = Field(39);
+    /// with which a server, or a proxy outside, refused a request
+    pub const HTTP_STATUS: Field = Field(40);
+    /// what a server said about it, as JSON: "title", "detail", and "fields", the names of values it does not take.
+    /// Bounded, and its words: not to be trusted
+    pub const PROBLEM: Field = Field(41);
 }
 
 impl std::fmt::Debug for Field {
@@ -582,6 +623,9 @@ impl std::fmt::Debug for Field {
             Field::EVIDENCE => f.write_str("EVIDENCE"),
             Field::IDEMPOTENCY_KEY => f.write_str("IDEMPOTENCY_KEY"),
             Field::BOUND => f.write_str("BOUND"),
+            Field::CLASS => f.write_str("CLASS"),
+            Field::HTTP_STATUS => f.write_str("HTTP_STATUS"),
+            Field::PROBLEM => f.write_str("PROBLEM"),
             Field(value) => write!(f, "{value}"),
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use crate::constants::{Access, EventType, ExitReason, Field, Layer, RequestKind, Retry, Scope, Verdict};
+use crate::constants::{Access, Class, EventType, ExitReason, Field, Layer, RequestKind, Retry, Scope, Verdict};
 use crate::error::Result;
 use crate::raw::{self, handle};
 use agentbox_sys as sys;
@@ -42,6 +42,7 @@ fields! {
     pid: PID => number,
     program: PROGRAM => text,
     layer: LAYER => Layer,
+    class: CLASS => Class,
     request: REQUEST => RequestKind,
     access: ACCESS => Access,
     target: TARGET => text,
@@ -68,6 +69,8 @@ fields! {
     step_up: STEP_UP => number,
     approver: APPROVER => text,
     evidence: EVIDENCE => text,
+    http_status: HTTP_STATUS => number,
+    problem: PROBLEM => text,
 }
 
 impl Event {

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a command is told about why it failed: the classes, each with what to do next, and nothing
+ * where nothing is known. */
+#include "supervise/process.h"
+
+#include "base/mem.h"
+#include "fake-backend.h"
+#include "unit/main.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLICY                                                                                     \
+    "{\"version\":1,\"filesystem\":{"                                                              \
+    "\"read\":{\"allow\":[\"/\"],\"deny\":[{\"path\":\"/secret\",\"reason\":\"keep out\","         \
+    "\"instead\":\"ask for a copy\"}]},"                                                           \
+    "\"write\":{\"allow\":[\"/w\"],\"ask\":[\"/w/ask\",\"/w/later\"]},"                            \
+    "\"protect\":{\"defaults\":false}},"                                                           \
+    "\"network\":{\"mode\":\"filtered\",\"allow\":[\"hr.test\"]},"                                 \
+    "\"credentials\":[{\"name\":\"hr\",\"env\":\"HR_TOKEN\",\"hosts\":[\"hr.test\"]}],"            \
+    "\"approvals\":{\"timeout_ms\":60000,\"per_minute\":1}}"
+
+static abx_context *context;
+static abx_box *box;
+static abx_process *process;
+static uint64_t command;
+
+static void
+set_up(void)
+{
+    static const char *const argv[] = { "fake", NULL };
+    static const abx_spawn_options options = { .size = sizeof options };
+    struct fail fail = { 0 };
+    abx_policy *policy = NULL;
+    abx_error *error = NULL;
+
+    ck_assert_msg(abx_policy_from_json(POLICY, strlen(POLICY), &policy, &error) == ABX_OK, "%s",
+            abx_error_get_message(error));
+    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
+    ck_assert_msg(box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s", fail.text);
+    abx_policy_unref(policy);
+    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
+    command = abx_process_get_id(process);
+}
+
+static void
+tear_down(void)
+{
+    process_unref(process);
+    box_unref(box);
+    context_unref(context);
+    ck_assert_uint_eq(fake_open_boundaries(), 0);
+}
+
+/* Good until the next call. */
+static const char *
+explain(const char *format)
+{
+    static char *text;
+
+    abx_free(text);
+    ck_assert_int_eq(abx_process_explain(process, format, &text, NULL), ABX_OK);
+    return text;
+}
+
+static void
+answered(uint32_t layer, uint32_t request, int status, const char *problem, const char *reason)
+{
+    const struct reply reply = { .status = status, .problem = problem };
+    const struct act act = { .request = request,
+        .layer = layer,
+        .target = request == ABX_REQUEST_ACTION ? "update" : "https://hr.test/v1",
+        .asked = request == ABX_REQUEST_ACTION ? "PUT https://hr.test/v1/7" : NULL,
+        .port = request == ABX_REQUEST_ACTION ? 0 : 443,
+        .verb = request == ABX_REQUEST_ACTION ? NULL : "GET",
+        .content = -1,
+        .reply = &reply };
+
+    fake_report(ABX_EVENT_NOTICE, command, &act, reason);
+}
+
+static void
+ask_for_terminal(void)
+{
+    const struct act act = { .request = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .layer = ABX_LAYER_TERMINAL,
+        .target = "/dev/tty",
+        .verb = "open",
+        .content = -1 };
+
+    fake_report(ABX_EVENT_NOTICE, command, &act, "the command has no controlling terminal");
+}
+
+/* The ticket of the oldest event of this type. */
+static uint64_t
+ticket_of(uint32_t type)
+{
+    abx_event *event = NULL;
+    uint64_t ticket = 0;
+
+    while (ticket == 0 && abx_context_next_event(context, &event) == ABX_OK) {
+        if (abx_event_get_type(event) == type) {
+            ticket = (uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET);
+        }
+        abx_event_unref(event);
+    }
+    ck_assert_uint_ne(ticket, 0);
+    return ticket;
+}
+
+static void
+refuse(uint64_t ticket)
+{
+    const abx_answer no = { .size = sizeof no, .verdict = ABX_VERDICT_DENY, .message = "no" };
+
+    ck_assert_int_eq(abx_context_answer(context, ticket, &no, NULL), ABX_OK);
+}
+
+#define DOCUMENT                                                                                   \
+    "{\"title\":\"Too late\",\"detail\":\"Pay of May is "                                          \
+    "'paid'\",\"fields\":[\"#/month\",\"pay\"]}"
+
+/* Line by line, since Check cannot show so much at once. */
+static void
+expect_lines(const char *expected)
+{
+    const char *text = explain("text");
+
+    while (*expected != '\0' || *text != '\0') {
+        const int length = (int)strcspn(expected, "\n");
+
+        ck_assert_msg(strncmp(text, expected, (size_t)length + 1) == 0, "%.*s\n%.*s", length,
+                expected, (int)strcspn(text, "\n"), text);
+        expected += length + 1;
+        text += length + 1;
+    }
+}
+
+static const char classes_text[] =
+        "The sandbox stopped what follows. It is policy, not a fault of the command: trying "
+        "the same again will not help.\n"
+        "- read '/secret/key' by '/usr/bin/fake': denied by rule '/filesystem/read/deny/0' of "
+        "'task'. Reason: keep out. Instead: ask for a copy.\n"
+        "What follows needed somebody's yes and did not get it. It is no fault of the command: "
+        "trying the same again will not help unless they change their mind.\n"
+        "- write '/w/ask' by '/usr/bin/fake': refused when asked by rule "
+        "'/filesystem/write/ask/0' of 'task'. Reason: no.\n"
+        "What follows failed because of who asks, not because of what was asked: trying the "
+        "same again will not help until there is another login or right.\n"
+        "- GET 'https://hr.test/v1' by '/usr/bin/fake': the server answered 401.\n"
+        "A server refused what follows by rules of its own. That is not the sandbox: correct "
+        "the values, and do not send the same again.\n"
+        "- action 'update' (asked for as 'PUT https://hr.test/v1/7') by '/usr/bin/fake': the "
+        "server answered 422. It says: 'Too late', 'Pay of May is 'paid''. It does not take: "
+        "'#/month', 'pay'.\n"
+        "What follows wanted to ask a person, who is not there: trying the same again will not "
+        "help.\n"
+        "- write '/dev/tty' by '/usr/bin/fake': the command has no controlling terminal.\n"
+        "What follows reached a limit: the same again would reach it, too.\n"
+        "- write '/w/later' by '/usr/bin/fake': denied by rule '/filesystem/write/ask/1' of "
+        "'task'. Reason: too many questions in this minute.\n";
+
+START_TEST(failures_are_told_by_classes_with_what_to_do_next)
+{
+    uint64_t ticket;
+
+    ask_for_terminal();
+    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, DOCUMENT, "the server answered 422");
+    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "the server answered 401");
+    ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/ask", NULL), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/later", &ticket), ABX_VERDICT_DENY);
+    refuse(ticket_of(ABX_EVENT_APPROVAL));
+    fake_try(command, ABX_ACCESS_READ, "/secret/key", NULL);
+    fake_exit(command, ABX_EXIT_CODE, 1, false);
+    expect_lines(classes_text);
+}
+END_TEST
+
+START_TEST(json_names_the_class_of_each)
+{
+    static const char *const classes[] = { "\"layer\":\"terminal\",\"class\":\"terminal\"",
+        "\"layer\":\"action\",\"class\":\"validation\"",
+        "\"layer\":\"identity\",\"class\":\"identity\"",
+        "\"layer\":\"filesystem\",\"class\":\"policy\"",
+        "\"http_status\":422,\"problem\":" DOCUMENT ",", "\"http_status\":401," };
+    const char *json;
+
+    ask_for_terminal();
+    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, DOCUMENT, "no");
+    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "no");
+    fake_try(command, ABX_ACCESS_READ, "/secret/key", NULL);
+    json = explain("json");
+    for (size_t i = 0; i < N_ELEMENTS(classes); i++) {
+        ck_assert_msg(strstr(json, classes[i]) != NULL, "%s: %s", classes[i], json);
+    }
+}
+END_TEST
+
+START_TEST(what_keeps_no_command_from_its_end_has_no_class)
+{
+    const struct act act = {
+        .request = ABX_REQUEST_LISTEN, .port = 80, .target = "", .content = -1
+    };
+    abx_event *event = NULL;
+
+    fake_report(ABX_EVENT_NOTICE, command, &act, "a port was opened");
+    fake_exit(command, ABX_EXIT_CODE, 1, false);
+    ck_assert_str_eq(explain("text"), "");
+    ck_assert_str_eq(explain("json"), "");
+    while (abx_context_next_event(context, &event) == ABX_OK) {
+        ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_CLASS), 0);
+        abx_event_unref(event);
+    }
+}
+END_TEST
+
+START_TEST(equal_answers_are_counted_and_others_are_not_taken_for_them)
+{
+    const char *text;
+
+    for (int i = 0; i < 3; i++) {
+        answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, DOCUMENT, "the server answered 422");
+    }
+    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, "{\"title\":\"Other\"}",
+            "the server answered 422");
+    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, NULL, "the server answered 422");
+    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 409, NULL, "the server answered 409");
+    text = explain("text");
+    ck_assert_msg(
+            strstr(text,
+                    "'/usr/bin/fake', 3 times: the server answered 422. It says: 'Too late'") !=
+                    NULL,
+            "%s", text);
+    ck_assert_ptr_nonnull(
+            strstr(text, "'/usr/bin/fake': the server answered 422. It says: 'Other'.\n"));
+    ck_assert_ptr_nonnull(strstr(text, "'/usr/bin/fake': the server answered 422.\n"));
+    ck_assert_ptr_nonnull(strstr(text, "'/usr/bin/fake': the server answered 409.\n"));
+}
+END_TEST
+
+/* ---- secrets and delegations ---- */
+static abx_verdict
+want(const char *host)
+{
+    const struct act act = {
+        .request = ABX_REQUEST_CREDENTIAL, .target = "hr", .verb = host, .port = 443, .content = -1
+    };
+    uint64_t ticket;
+
+    return fake_act(command, &act, &ticket);
+}
+
+START_TEST(a_secret_that_nobody_gives_is_a_matter_of_who_asks)
+{
+    ck_assert_uint_eq(want("hr.test"), ABX_VERDICT_ASK);
+    refuse(ticket_of(ABX_EVENT_CREDENTIAL));
+    ck_assert_ptr_nonnull(
+            strstr(explain("json"), "\"class\":\"identity\",\"request\":\"credential\""));
+}
+END_TEST
+
+START_TEST(a_secret_that_may_not_go_somewhere_is_a_matter_of_policy)
+{
+    ck_assert_uint_eq(want("evil.test"), ABX_VERDICT_DENY);
+    ck_assert_ptr_nonnull(
+            strstr(explain("json"), "\"class\":\"policy\",\"request\":\"credential\""));
+}
+END_TEST
+
+/* ---- limits ---- */
+static const struct limit_case {
+    const char *name;
+    struct exit_status status;
+    uint32_t reason;
+    const char *text;
+} limit_cases[] = {
+    { "memory of the command",
+            { .reason = ABX_EXIT_SIGNAL, .code = SIGKILL, .killed_for_memory = 1 }, ABX_EXIT_LIMIT,
+            "The command was stopped by its limit on memory. Instead: do less at once, or ask for "
+            "more.\n"
+            "What follows reached a limit: the same again would reach it, too.\n"
+            "- limit 'memory': processes were killed, since the box had no memory left. Instead: "
+            "do less at once, or ask for more memory.\n" },
+    { "memory of a process of it", { .reason = ABX_EXIT_CODE, .code = 137, .killed_for_memory = 2 },
+            ABX_EXIT_CODE,
+            "What follows reached a limit: the same again would reach it, too.\n"
+            "- limit 'memory', 2 times: processes were killed, since the box had no memory left. "
+            "Instead: do less at once, or ask for more memory.\n" },
+    { "processes", { .reason = ABX_EXIT_CODE, .code = 1, .processes_refused = 7 }, ABX_EXIT_CODE,
+            "What follows reached a limit: the same again would reach it, too.\n"
+            "- limit 'processes', 7 times: processes and threads were not started, since the box "
+            "may have no more. Instead: start fewer at a time, or ask for more processes.\n" },
+    { "processor time", { .reason = ABX_EXIT_SIGNAL, .code = SIGXCPU }, ABX_EXIT_LIMIT,
+            "The command was stopped by its limit on processor time. Instead: do less at once, or "
+            "ask for more.\n" },
+    { "none", { .reason = ABX_EXIT_SIGNAL, .code = SIGKILL }, ABX_EXIT_SIGNAL, "" },
+    { "a fault of its own", { .reason = ABX_EXIT_CODE, .code = 1 }, ABX_EXIT_CODE, "" },
+};
+
+START_TEST(a_limit_is_named_where_it_is_known)
+{
+    const struct limit_case *c = &limit_cases[_i];
+    abx_exit result = { .size = sizeof result };
+
+    fake_exit_as(command, &c->status);
+    ck_assert_int_eq(abx_process_wait(process, 0, &result), ABX_OK);
+    ck_assert_uint_eq(result.reason, c->reason);
+    ck_assert_str_eq(explain("text"), c->text);
+}
+END_TEST
+
+static Suite *
+make_suite(void)
+{
+    Suite *suite = suite_create("supervise_explain");
+    TCase *tcase = tcase_create("explain");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, failures_are_told_by_classes_with_what_to_do_next);
+    tcase_add_test(tcase, json_names_the_class_of_each);
+    tcase_add_test(tcase, what_keeps_no_command_from_its_end_has_no_class);
+    tcase_add_test(tcase, equal_answers_are_counted_and_others_are_not_taken_for_them);
+    tcase_add_test(tcase, a_secret_that_nobody_gives_is_a_matter_of_who_asks);
+    tcase_add_test(tcase, a_secret_that_may_not_go_somewhere_is_a_matter_of_policy);
+    tcase_add_loop_test(tcase, a_limit_is_named_where_it_is_known, 0,
+            (int)(sizeof limit_cases / sizeof limit_cases[0]));
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+UNIT_MAIN(make_suite)
