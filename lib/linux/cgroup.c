@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Owns the cgroup of a box.  The library does not move its host, so a group is made below the
  * host's own group, or, since a group with processes cannot give controllers to children, beside
- * it.  Knows nothing of boxes.  No state of its own; any thread. */
+ * it.  Knows nothing of boxes.  One thread at a time. */
 #include "linux/cgroup.h"
 
 #include "base/mem.h"
@@ -20,6 +20,7 @@
 struct cgroup {
     int parent, directory;
     char name[64];
+    struct cgroup_counts told;
 };
 
 bool
@@ -187,6 +188,50 @@ int
 cgroup_add(struct cgroup *cgroup, int32_t pid)
 {
     return write_number(cgroup->directory, "cgroup.procs", (uint64_t)pid);
+}
+
+/* The number after the word at the start of a line; 0: there is none. */
+static uint64_t
+read_count(int directory, const char *name, const char *word)
+{
+    AUTO(closep) int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char text[1024];
+    const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    const size_t length = strlen(word);
+    uint64_t count;
+
+    text[n < 0 ? 0 : n] = '\0';
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, word, length) == 0 && sscanf(line + length, " %" SCNu64, &count) == 1) {
+            return count;
+        }
+    }
+    return 0;
+}
+
+struct cgroup_counts
+cgroup_read_counts(int directory)
+{
+    return (struct cgroup_counts){
+        .killed_for_memory = read_count(directory, "memory.events", "oom_kill "),
+        .processes_refused = read_count(directory, "pids.events", "max "),
+    };
+}
+
+struct cgroup_counts
+cgroup_take_counts(struct cgroup *cgroup)
+{
+    struct cgroup_counts all, fresh;
+
+    if (cgroup == NULL) {
+        return (struct cgroup_counts){ 0 };
+    }
+    all = cgroup_read_counts(cgroup->directory);
+    fresh.killed_for_memory = all.killed_for_memory - cgroup->told.killed_for_memory;
+    fresh.processes_refused = all.processes_refused - cgroup->told.processes_refused;
+    cgroup->told = all;
+    return fresh;
 }
 
 void

@@ -12,6 +12,12 @@
 
 struct cgroup; /* the group of one box */
 
+/* How often its limits were in the way. */
+struct cgroup_counts {
+    uint64_t killed_for_memory; /* processes */
+    uint64_t processes_refused;
+};
+
 /* The host's own group, from the text of /proc/self/cgroup ("0::/path"); false if it has none. */
 bool cgroup_own(const char *text, char *buffer, size_t room);
 /* Makes a group below the host's own or beside it, with these limits (0: none), or returns NULL and
@@ -23,6 +29,8 @@ struct cgroup *cgroup_new(const char *root, uint64_t memory, uint64_t processes,
 int cgroup_delegated(const char *root);
 /* 0 or -errno. */
 int cgroup_add(struct cgroup *cgroup, int32_t pid);
+/* What there was since the last call; NULL: nothing is known. */
+struct cgroup_counts cgroup_take_counts(struct cgroup *cgroup);
 /* Every process in it, at once; where the kernel has no cgroup.kill (before 5.14) nothing. */
 void cgroup_kill(struct cgroup *cgroup);
 /* After the last process is gone. NULL is nothing. */
@@ -30,5 +38,6 @@ void cgroup_free(struct cgroup *cgroup);
 
 /* For tests: the parts that work on the directory of a group. */
 int cgroup_limit(int directory, uint64_t memory, uint64_t processes);
+struct cgroup_counts cgroup_read_counts(int directory);
 
 #endif

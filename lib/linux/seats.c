@@ -223,9 +223,12 @@ struct end {
 static void
 tell_end(void *data)
 {
-    const struct end *end = data;
+    struct end *end = data;
     const struct broker *broker = end->boundary->broker;
+    const struct cgroup_counts counts = cgroup_take_counts(end->boundary->own->cgroup);
 
+    end->status.killed_for_memory = counts.killed_for_memory;
+    end->status.processes_refused = counts.processes_refused;
     notify_report_git(end->boundary, end->command);
     broker->exited(broker->data, end->command, &end->status);
 }

@@ -68,7 +68,8 @@ content(const char *name)
     return text;
 }
 
-static const char *const files[] = { "memory.max", "memory.swap.max", "pids.max" };
+static const char *const files[] = { "memory.max", "memory.swap.max", "pids.max", "memory.events",
+    "pids.events" };
 
 static void
 start(void)
@@ -117,6 +118,34 @@ START_TEST(a_controller_that_was_not_delegated_is_an_error)
 }
 END_TEST
 
+static void
+write_to(const char *name, const char *text)
+{
+    int fd = openat(directory, name, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
+
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+START_TEST(what_the_limits_did_is_read)
+{
+    struct cgroup_counts counts = cgroup_read_counts(directory);
+
+    ck_assert_uint_eq(counts.killed_for_memory + counts.processes_refused, 0);
+    write_to("memory.events", "low 0\nhigh 0\nmax 9\noom 8\noom_kill 7\noom_group_kill 1\n");
+    write_to("pids.events", "max 12\n");
+    counts = cgroup_read_counts(directory);
+    ck_assert_uint_eq(counts.killed_for_memory, 7);
+    ck_assert_uint_eq(counts.processes_refused, 12);
+    write_to("memory.events", "");
+    write_to("pids.events", "max\nmax x\n");
+    counts = cgroup_read_counts(directory);
+    ck_assert_uint_eq(counts.killed_for_memory + counts.processes_refused, 0);
+    counts = cgroup_take_counts(NULL);
+    ck_assert_uint_eq(counts.killed_for_memory + counts.processes_refused, 0);
+}
+END_TEST
+
 START_TEST(where_nothing_is_delegated_nothing_is_made)
 {
     int error = 0;
@@ -145,6 +174,7 @@ make_suite(void)
     tcase_add_test(tcase, limits_are_written_and_swap_is_no_way_around_them);
     tcase_add_test(tcase, without_swap_accounting_the_rest_is_written);
     tcase_add_test(tcase, a_controller_that_was_not_delegated_is_an_error);
+    tcase_add_test(tcase, what_the_limits_did_is_read);
     tcase_add_test(tcase, where_nothing_is_delegated_nothing_is_made);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -497,7 +497,7 @@ call_look(struct call *call, uint32_t access, const char *path)
 }
 
 void
-call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
+call_report(const struct call *call, uint32_t type, const struct act *act, const char *rule,
         const char *reason, const char *alternative)
 {
     const struct broker *broker = call->boundary->broker;

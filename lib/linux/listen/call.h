@@ -121,7 +121,7 @@ bool call_judge(struct call *call, const struct act *act);
 /* The verdict on a path, without an event or a question. */
 abx_verdict call_look(struct call *call, uint32_t access, const char *path);
 /* `type`: ABX_EVENT_DENIAL or ABX_EVENT_NOTICE. */
-void call_report(struct call *call, uint32_t type, const struct act *act, const char *rule,
+void call_report(const struct call *call, uint32_t type, const struct act *act, const char *rule,
         const char *reason, const char *alternative);
 /* A system call that no box may make: EPERM and an event "boundary:NAME". */
 enum call_result call_refuse(

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "linux/listen/calls_git.h"
 #include "linux/listen/listeners.h"
+#include "linux/listen/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -284,6 +285,7 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
     uint32_t mode = resolved->object >= 0 ? resolved->stat.stx_mode : S_IFREG;
     bool decides_reads = call->boundary->plan->read_patterns, is_magic = resolved->is_magic;
     enum call_result result;
+    enum course course;
     int matters, where;
 
     if (fails_anyway(resolved, request)) {
@@ -302,7 +304,11 @@ open_to_write(struct call *call, struct resolved *resolved, const struct open_re
         find_by_path(call, resolved);
     }
     where = resolved->object >= 0 ? resolved->object : resolved->parent;
-    switch (course_of_write(call, resolved, where, "open", &result)) {
+    course = course_of_write(call, resolved, where, "open", &result);
+    if (course != COURSE_ANSWERED && terminal_is(resolved)) {
+        terminal_asked(call, request);
+    }
+    switch (course) {
     case COURSE_CONTINUE:
         if (is_magic && S_ISREG(mode) && !resolved_is_of_box(call, resolved)) {
             return course_handed_in(call, resolved, "open");

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "linux/listen/listeners.h"
+#include "linux/listen/terminal.h"
 #include "linux/process.h"
 
 #include <errno.h>
@@ -22,10 +23,6 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#define TTY_MAJOR_ALL 5 /* /dev/tty: the terminal of whoever opens it */
-#define PTS_MAJOR_FIRST 136
-#define PTS_MAJOR_LAST 143
 
 /* ---- /proc ---- */
 
@@ -66,24 +63,6 @@ may_read_proc(const struct call *call, const struct resolved *resolved)
 
 /* ---- what is no file ---- */
 
-/* The caller's terminal, which is not the supervisor's. */
-static enum call_result
-open_terminal(struct call *call, const struct open_request *request)
-{
-    AUTO(closep) int fd = -1;
-    char path[64];
-    dev_t device = proc_terminal(call->pid);
-
-    if (major(device) < PTS_MAJOR_FIRST || major(device) > PTS_MAJOR_LAST) {
-        return call_fail(call, ENXIO);
-    }
-    snprintf(path, sizeof path, "dev/pts/%u",
-            (major(device) - PTS_MAJOR_FIRST) * 256u + minor(device));
-    fd = openat(call->boundary->root, path,
-            (int)request->flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    return fd < 0 ? call_fail(call, errno) : open_hand_in(call, fd, request);
-}
-
 /* A pipe is handed in once somebody writes to it; until then its open end waits here. */
 static enum call_result
 open_pipe(struct call *call, const struct resolved *resolved, const struct open_request *request)
@@ -114,9 +93,8 @@ open_special(struct call *call, const struct resolved *resolved, const struct op
     if (S_ISFIFO(stat->stx_mode)) {
         return open_pipe(call, resolved, request);
     }
-    if (S_ISCHR(stat->stx_mode) && stat->stx_rdev_major == TTY_MAJOR_ALL &&
-            stat->stx_rdev_minor == 0) {
-        return open_terminal(call, request);
+    if (terminal_is(resolved)) {
+        return terminal_open(call, request);
     }
     return open_object(call, resolved->object, request);
 }
