@@ -82,16 +82,15 @@ class Assistant:
 
 
 def print_record(log: pathlib.Path) -> None:
-    """Who did what, on whose behalf, and who agreed: of each call what was allowed, asked and denied, and what the server refused."""
+    """Who did what, on whose behalf, and who agreed: of each call what was allowed, asked, and not done, for what kind of reason."""
     state, text = agentbox.render_audit([log], "json")
     records = [json.loads(line) for line in text.splitlines()]
     print(f"== {log.name}: {state.name.lower()}")
-    words = {"approval": "asked", "denial": "denied", "notice": "allowed"}
     for one in records:
-        if one["type"] in words and "label" in one:
-            word = "agreed" if one.get("verb") == "approve" else "refused" if one["source"] == "upstream" else words[one["type"]]
-            by = f" by {one['approver']}" if word in ("agreed", "denied") and "approver" in one else ""
-            print(f"{one['principal']} {one['delegation']} {one['label']:8}{word:8}{one['target']} (rule {one['rule']}){by}")
+        if one["type"] in ("approval", "denial", "notice") and "label" in one:
+            word = "agreed" if one.get("verb") == "approve" else one.get("class", "asked" if one["type"] == "approval" else "allowed")
+            by = f" by {one['approver']}" if word in ("agreed", "approval") else ""
+            print(f"{one['principal']} {one['delegation']} {one['label']:8}{word:11}{one['target']} (rule {one['rule']}){by}")
 
 
 def main() -> None:
