@@ -140,13 +140,18 @@ body_advance(struct session *session)
     return true;
 }
 
-const char *
-body_bytes(const struct exchange *exchange, size_t *ret_length)
+bool
+body_bytes(const struct exchange *exchange, const char **ret_bytes, size_t *ret_length)
 {
     size_t length = exchange->collected == NULL ? 0 : evbuffer_get_length(exchange->collected);
+    const char *bytes = length == 0 ? NULL : (const char *)evbuffer_pullup(exchange->collected, -1);
 
+    if (length > 0 && bytes == NULL) {
+        return false;
+    }
+    *ret_bytes = bytes;
     *ret_length = length;
-    return length == 0 ? NULL : (const char *)evbuffer_pullup(exchange->collected, -1);
+    return true;
 }
 
 /* ---- what a yes is for ---- */
@@ -179,7 +184,9 @@ body_shown(struct session *session)
     if (!request_has_body(request)) {
         return strdup(BOUND_NO_BODY);
     }
-    bytes = body_bytes(exchange, &length);
+    if (!body_bytes(exchange, &bytes, &length)) {
+        return NULL;
+    }
     if (exchange->collected != NULL) {
         digest_hex(length == 0 ? "" : bytes, length, hex);
         str_printf(&out, "{\"body\":{\"sha256\":\"%s\",\"length\":%zu}", hex, length);

@@ -146,8 +146,8 @@ void exchange_free(struct exchange *exchange);
 
 /* session_body.c: STAGE_BODY. */
 bool body_advance(struct session *session);
-/* What of the body is decided about; the length is 0 where there is none. */
-const char *body_bytes(const struct exchange *exchange, size_t *ret_length);
+/* What of the body is decided about; the length is 0 where there is none.  False: no memory. */
+bool body_bytes(const struct exchange *exchange, const char **ret_bytes, size_t *ret_length);
 /* What of it a yes is for (struct act, `bound`); the caller frees; NULL: no memory. */
 char *body_shown(struct session *session);
 

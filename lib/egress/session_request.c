@@ -274,11 +274,11 @@ ask_for_request(struct session *session)
         .by = &exchange->by,
     };
 
-    if (url == NULL || verb == NULL || bound == NULL) {
+    if (url == NULL || verb == NULL || bound == NULL ||
+            !body_bytes(exchange, &act.body, &act.body_length)) {
         session_abort(session);
         return;
     }
-    act.body = body_bytes(exchange, &act.body_length);
     ask(session, &act);
     if (exchange->decision != NULL) {
         exchange->by = decision_ticket(exchange->decision);

@@ -275,6 +275,31 @@ add_command(struct str *out, abx_event *event)
     json_free(shown);
 }
 
+/* How much a request sends, and as what; its digest says nothing to a person. */
+static void
+add_body(struct str *out, abx_event *event)
+{
+    struct json *shown = read_json_of(event, ABX_REQUEST_HTTP, ABX_FIELD_BOUND);
+    const struct json *body = json_member(shown, "body");
+    const struct json *type = json_member(shown, "content_type");
+    bool is_seen = body != NULL && json_kind_of(body) == JSON_KIND_OBJECT;
+    const struct json *length = json_member(is_seen ? body : shown, "length");
+
+    if (body != NULL && (is_seen || strcmp(json_text(body), "none") != 0)) {
+        line_start(out, "body");
+        if (length != NULL) {
+            str_printf(out, "%lld bytes", (long long)json_number(length));
+        }
+        str_add(out, is_seen ? "" : length == NULL ? "NOBODY LOOKED AT IT" : " NOBODY LOOKED AT");
+        if (type != NULL) {
+            str_add(out, " of type ");
+            str_add_plain_quoted(out, json_text(type));
+        }
+        str_add(out, "\n");
+    }
+    json_free(shown);
+}
+
 static void
 add_program(struct str *out, abx_event *event)
 {
@@ -299,7 +324,8 @@ add_validity(struct str *out, abx_event *event)
         line_start(out, "a yes holds");
         str_add(out, "once, or as long as it says, for this action with exactly these arguments\n");
     } else {
-        add_text(out, event, ABX_FIELD_ADDS, "would add");
+        add_text(out, event, ABX_FIELD_ADDS,
+                event->type == ABX_EVENT_APPROVAL ? "would add" : "grant");
     }
 }
 
@@ -380,6 +406,7 @@ event_write_text(struct str *out, abx_event *event)
         add_target(out, event);
     }
     add_command(out, event);
+    add_body(out, event);
     add_text(out, event, ABX_FIELD_ASKED, "spelled");
     add_program(out, event);
     for (size_t i = 0; i < N_ELEMENTS(after); i++) {

@@ -196,6 +196,37 @@ START_TEST(what_a_server_said_is_its_words_each_on_a_line)
 }
 END_TEST
 
+static const struct body_case {
+    const char *bound, *line;
+} body_cases[] = {
+    { "{\"body\":{\"sha256\":\"00\",\"length\":12},\"content_type\":\"a/b; c=\\\"d\\u202ee\\\"\"}",
+            "  body       12 bytes of type \"a/b; c=\\\"d\\u{202E}e\\\"\"\n" },
+    { "{\"body\":\"not looked at\",\"exchange\":1,\"length\":2000000}",
+            "  body       2000000 bytes NOBODY LOOKED AT\n" },
+    { "{\"body\":\"not looked at\",\"exchange\":1}", "  body       NOBODY LOOKED AT IT\n" },
+    { "{\"body\":\"none\"}", "  what       https://a.test/\n  program    /bin/x\n" },
+};
+
+START_TEST(how_much_a_request_sends_is_shown_and_what_nobody_looked_at)
+{
+    const struct body_case *c = &body_cases[_i];
+    struct event_draft draft = { .type = ABX_EVENT_APPROVAL };
+    abx_event *event;
+    char *text;
+
+    draft_number(&draft, ABX_FIELD_REQUEST, ABX_REQUEST_HTTP);
+    draft_text(&draft, ABX_FIELD_VERB, "PUT");
+    draft_text(&draft, ABX_FIELD_TARGET, "https://a.test/");
+    draft_text(&draft, ABX_FIELD_PROGRAM, "/bin/x");
+    draft_text(&draft, ABX_FIELD_BOUND, c->bound);
+    event = event_make(&draft);
+    ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
+    ck_assert_msg(strstr(text, c->line) != NULL, "%s", text);
+    abx_free(text);
+    event_unref(event);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -208,6 +239,8 @@ make_suite(void)
     tcase_add_test(tcase, no_argument_of_an_action_is_hidden_by_another);
     tcase_add_test(tcase, what_a_server_said_is_its_words_each_on_a_line);
     tcase_add_test(tcase, the_arguments_of_a_program_are_shown);
+    tcase_add_loop_test(tcase, how_much_a_request_sends_is_shown_and_what_nobody_looked_at, 0,
+            (int)(sizeof body_cases / sizeof body_cases[0]));
     tcase_add_test(tcase, a_question_has_the_real_target_beside_what_was_spelled);
     suite_add_tcase(suite, tcase);
     return suite;
