@@ -104,6 +104,8 @@ def main() -> None:
     work = kept.resolve() if kept is not None else pathlib.Path(tempfile.mkdtemp(prefix="agent-", dir="/var/tmp"))
     company, desk, log = Company(work / "company"), HrDesk(options.ask), work / "audit.jsonl"
     os.environ["https_proxy"] = company.proxy  # "upstream": "environment" of the policy
+    for exceptions in ("no_proxy", "NO_PROXY"):
+        os.environ.pop(exceptions, None)
     try:
         with agentbox.Context(on_approval=lambda event: desk.ask(context, event), audit_path=log) as context:
             assistant = Assistant(context, make_policy(work, company), company, work / "results")
