@@ -14,7 +14,6 @@ import threading
 
 agentbox = os.path.abspath(sys.argv[1])
 TRY = (pathlib.Path(__file__).parent.parent / "live/agree.py").read_text()
-WORDS = {"request": None}  # a method stands for itself
 results = collections.Counter()
 
 
@@ -37,13 +36,20 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 
 def make_files(workspace):
-    for directory in ("r/yes", "r/ask", "r/no", "r/no/but", "w/yes", "w/yes/fixed", "w/ask", "w/no", "w/no/run"):
+    for directory in ("r/yes", "r/ask", "r/no", "r/no/but", "w/yes", "w/yes/plain", "w/yes/fixed", "w/ask", "w/no", "w/no/run"):
         os.makedirs(f"{workspace}/{directory}")
         for name in ("one", "two", "a b\\c"):
             path = f"{workspace}/{directory}/{name}"
             with open(path, "w") as file:
                 file.write("#!/bin/true\n")
             os.chmod(path, 0o755)
+
+
+    # Protected names, and what git makes of its directory: rules that no policy spells out.
+    os.makedirs(f"{workspace}/w/yes/.git/hooks")
+    for name in (".bashrc", ".git/HEAD", ".git/config", ".git/hooks/pre-commit"):
+        with open(f"{workspace}/w/yes/{name}", "w") as file:
+            file.write("[core]\n" if name == ".git/config" else "ref: refs/heads/main\n")
 
 
 def calls_of(workspace, port):
@@ -55,6 +61,8 @@ def calls_of(workspace, port):
         for name in ("one", "two"):
             yield ("write", f"{workspace}/{directory}/{name}"), f"write {workspace}/{directory}/{name}"
             yield ("exec", f"{workspace}/{directory}/{name}"), f"exec {workspace}/{directory}/{name}"
+    for name in (".bashrc", ".git/HEAD", ".git/config", ".git/hooks/pre-commit", ".git/hooks/new", ".git/index", "plain/new"):
+        yield ("write", f"{workspace}/w/yes/{name}"), f"write {workspace}/w/yes/{name}"
     for host in ("allowed.test", "one.wild.test", "no.wild.test", "ask.test", "192.0.2.7", "10.1.2.3"):
         for number in (80, 443, 8443):
             yield ("connect", f"{host}:{number}"), f"connect {host}:{number}"
