@@ -40,7 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char text[TEXT_MAX];
     struct fail fail = { 0 };
     abx_policy *before = NULL, *after = NULL;
-    struct vec findings;
+    struct findings findings;
     uint32_t relation;
     char *rest = text;
 

@@ -15,12 +15,12 @@ static const char *const change_words[] = { [FINDING_WIDER] = "wider",
     [FINDING_IDLE] = "idle" };
 
 static abx_report *
-make_report(const struct vec *findings)
+make_report(const struct findings *findings)
 {
     abx_report *report = report_new(columns, N_ELEMENTS(columns));
 
-    for (size_t i = 0; report != NULL && i < findings->count; i++) {
-        const struct finding *finding = vec_at(findings, struct finding, i);
+    for (size_t i = 0; report != NULL && i < findings->rows.count; i++) {
+        const struct finding *finding = vec_at(&findings->rows, struct finding, i);
         const char *texts[] = { change_words[finding->change], finding->request, finding->example,
             finding->before, finding->after, finding->rule_before, finding->rule_after };
 
@@ -38,7 +38,7 @@ abx_policy_compare(
 {
     const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_UNSUPPORTED;
     struct fail fail = { 0 };
-    struct vec findings = { 0 };
+    struct findings findings;
     uint32_t relation = 0;
     abx_report *report;
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a place costs in one phase; it bounds memory, too. */
+#define BIT_WORK 1024u
+
 void
 automaton_done(struct automaton *automaton)
 {
@@ -98,6 +101,10 @@ automaton_count_bits(struct automaton *automaton, struct fail *fail)
         if (check_text(vec_at(globs, struct kind_glob, i), fail) < 0) {
             return fail->status;
         }
+    }
+    if (!work_spend(automaton->work, (uint64_t)automaton->n_bits * BIT_WORK *
+                                             (automaton->has_characters ? PHASES : 1))) {
+        return work_fail(automaton->work, fail);
     }
     automaton->n_words = automaton->n_bits / 64 + 1;
     automaton->start = new_words(automaton, automaton->n_words);

@@ -23,6 +23,7 @@ struct symbol {
 
 struct automaton {
     struct kinds *kinds;
+    struct work *work;
     uint32_t n_bits, n_words;
     bool has_characters; /* some glob takes whole characters, so their length matters */
     uint64_t *start, *stars;

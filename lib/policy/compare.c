@@ -6,7 +6,6 @@
 #include "policy/compare_private.h"
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "policy/credentials.h"
 
 #include <stdio.h>
@@ -16,19 +15,10 @@
 /* ---- findings ---- */
 
 void
-findings_done(struct vec *findings)
+findings_done(struct findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        struct finding *finding = vec_at(findings, struct finding, i);
-
-        free(finding->request);
-        free(finding->example);
-        free(finding->before);
-        free(finding->after);
-        free(finding->rule_before);
-        free(finding->rule_after);
-    }
-    vec_done(findings);
+    vec_done(&findings->rows);
+    intern_done(&findings->texts);
 }
 
 void
@@ -40,27 +30,38 @@ tally_add(struct tally *tally, abx_verdict verdict)
     tally->decided = true;
 }
 
+/* NULL: no memory. */
+static const char *
+keep_text(struct findings *findings, const char *text)
+{
+    uint32_t number = intern_put(&findings->texts, text, strlen(text) + 1);
+
+    return number == INTERN_NONE ? NULL : intern_bytes(&findings->texts, number, NULL);
+}
+
 abx_status
 comparison_add(struct comparison *comparison, enum finding_change change, const char *request,
         const char *example, const char *const texts[SIDES], const char *const rules[SIDES],
         struct fail *fail)
 {
-    struct finding *finding = vec_add(&comparison->findings);
+    struct finding *finding = vec_add(&comparison->findings.rows);
+    const char *const given[] = { request, example, texts[BEFORE], texts[AFTER], rules[BEFORE],
+        rules[AFTER] };
+    const char *kept[N_ELEMENTS(given)];
 
-    if (finding == NULL) {
-        return fail_nomem(fail);
+    for (size_t i = 0; i < N_ELEMENTS(given); i++) {
+        kept[i] = keep_text(&comparison->findings, given[i]);
+        if (finding == NULL || kept[i] == NULL) {
+            return fail_nomem(fail);
+        }
     }
-    finding->change = change;
-    finding->request = strdup(request);
-    finding->example = strdup(example);
-    finding->before = strdup(texts[BEFORE]);
-    finding->after = strdup(texts[AFTER]);
-    finding->rule_before = strdup(rules[BEFORE]);
-    finding->rule_after = strdup(rules[AFTER]);
-    if (finding->request == NULL || finding->example == NULL || finding->before == NULL ||
-            finding->after == NULL || finding->rule_before == NULL || finding->rule_after == NULL) {
-        return fail_nomem(fail);
-    }
+    *finding = (struct finding){ .change = change,
+        .request = kept[0],
+        .example = kept[1],
+        .before = kept[2],
+        .after = kept[3],
+        .rule_before = kept[4],
+        .rule_after = kept[5] };
     switch (change) {
     case FINDING_WIDER:
         comparison->relation |= ABX_RELATION_WIDER;
@@ -104,32 +105,32 @@ request_word(const abx_request *request)
 }
 
 /* As `agentbox explain` takes it. */
-static char *
-request_text(const abx_request *request, const char *name)
+static void
+write_request(struct str *out, const abx_request *request, const char *name)
 {
-    AUTO(str_done) struct str out = { 0 };
     bool brackets = request->kind == ABX_REQUEST_CONNECT && strchr(request->target, ':') != NULL;
 
+    out->length = 0;
     if (request->kind == ABX_REQUEST_LISTEN) {
-        str_printf(&out, "%u", request->port);
+        str_printf(out, "%u", request->port);
     } else if (brackets) {
-        str_printf(&out, "[%s]", request->target);
+        str_printf(out, "[%s]", request->target);
     } else {
-        str_add(&out, request->target);
+        str_add(out, request->target);
     }
     if (request->kind == ABX_REQUEST_CREDENTIAL) {
-        str_printf(&out, " to %s", request->verb);
+        str_printf(out, " to %s", request->verb);
     }
     if (request->kind == ABX_REQUEST_CONNECT || request->kind == ABX_REQUEST_CREDENTIAL) {
-        str_printf(&out, ":%u", request->port);
+        str_printf(out, ":%u", request->port);
     }
     if (name != NULL) {
-        str_printf(&out, " of %s", name);
+        str_printf(out, " of %s", name);
     }
     if (request->kind == ABX_REQUEST_PATH && request->verb != NULL) {
-        str_printf(&out, " by %s", request->verb);
+        str_add(out, " by ");
+        str_add(out, request->verb);
     }
-    return str_steal(&out, NULL);
 }
 
 /* A name's own verdict, and that of the address that it turned out to have. */
@@ -208,27 +209,29 @@ add_ruled(struct comparison *comparison, const abx_request *request, const char 
         const struct ruling rulings[SIDES], struct fail *fail)
 {
     char texts[SIDES][48];
-    AUTO(freep) char *example = request_text(request, name);
-    AUTO(str_done) struct str before = { 0 };
-    AUTO(str_done) struct str after = { 0 };
-    const char *verdicts[SIDES] = { verdict_text(&rulings[BEFORE], texts[BEFORE], 48),
-        verdict_text(&rulings[AFTER], texts[AFTER], 48) };
-    const char *rules[SIDES];
+    const char *verdicts[SIDES], *rules[SIDES];
 
-    str_printf(&before, "%s#%s", rulings[BEFORE].source, rulings[BEFORE].id);
-    str_printf(&after, "%s#%s", rulings[AFTER].source, rulings[AFTER].id);
-    if (example == NULL || before.failed || after.failed) {
+    for (unsigned side = 0; side < SIDES; side++) {
+        struct str *text = &comparison->text;
+
+        text->length = 0;
+        str_add(text, rulings[side].source);
+        str_add(text, "#");
+        str_add(text, rulings[side].id);
+        rules[side] = text->failed ? NULL : keep_text(&comparison->findings, text->data);
+        verdicts[side] = verdict_text(&rulings[side], texts[side], sizeof texts[side]);
+    }
+    write_request(&comparison->text, request, name);
+    if (rules[BEFORE] == NULL || rules[AFTER] == NULL || comparison->text.failed) {
         return fail_nomem(fail);
     }
-    rules[BEFORE] = before.data;
-    rules[AFTER] = after.data;
-    return comparison_add(
-            comparison, change_of(rulings), request_word(request), example, verdicts, rules, fail);
+    return comparison_add(comparison, change_of(rulings), request_word(request),
+            comparison->text.data, verdicts, rules, fail);
 }
 
 abx_status
 comparison_ask(struct comparison *comparison, const abx_request *request, const char *name,
-        const abx_verdict *expected, struct fail *fail)
+        const abx_verdict *expected, bool *ret_otherwise, struct fail *fail)
 {
     struct ruling rulings[SIDES];
     struct finding_key key = { .kind = (uint64_t)request->kind << 32 | request->access };
@@ -243,6 +246,10 @@ comparison_ask(struct comparison *comparison, const abx_request *request, const 
         key.consents[side].approvers = rulings[side].consent.approvers;
         key.consents[side].step_up = rulings[side].consent.step_up;
         if (expected != NULL && (abx_verdict)rulings[side].verdict != expected[side]) {
+            if (ret_otherwise != NULL) {
+                *ret_otherwise = true;
+                return ABX_OK;
+            }
             return fail_set(fail, ABX_ERR_INTERNAL, 0, "compare:example",
                     "'%.300s' is not decided as expected", request->target);
         }
@@ -450,7 +457,7 @@ compare_listen(struct comparison *comparison, struct fail *fail)
         request.port = *vec_at(&edges, uint32_t, i);
         if (request.port > 0 && request.port <= 65535) {
             note_listen(comparison, request.port);
-            r = comparison_ask(comparison, &request, NULL, NULL, fail);
+            r = comparison_ask(comparison, &request, NULL, NULL, NULL, fail);
         }
     }
     vec_done(&edges);
@@ -499,7 +506,7 @@ compare_names(struct comparison *comparison, uint32_t kind, struct fail *fail)
 
         request.target = i < names.entries.count ? intern_bytes(&names, i, NULL)
                                                  : fresh + (kind == ABX_REQUEST_ACTION);
-        r = comparison_ask(comparison, &request, NULL, NULL, fail);
+        r = comparison_ask(comparison, &request, NULL, NULL, NULL, fail);
     }
     intern_done(&names);
     return r;
@@ -577,7 +584,7 @@ ask_credential(struct comparison *comparison, const char *name, const struct cre
                 .verb = target };
 
             if (request.port > 0 && request.port <= 65535) {
-                r = comparison_ask(comparison, &request, NULL, NULL, fail);
+                r = comparison_ask(comparison, &request, NULL, NULL, NULL, fail);
             }
         }
     }
@@ -661,14 +668,18 @@ compare_all(struct comparison *comparison, struct fail *fail)
 
 abx_status
 policy_compare(abx_policy *before, abx_policy *after, uint32_t *ret_relation,
-        struct vec *ret_findings, struct fail *fail)
+        struct findings *ret_findings, struct fail *fail)
 {
-    struct comparison comparison = { .sides = { before, after }, .findings = VEC(struct finding) };
+    struct comparison comparison = { .sides = { before, after },
+        .work = { .left = WORK_MAX },
+        .findings = { .rows = VEC(struct finding) } };
     abx_status r;
 
+    intern_init(&comparison.findings.texts);
     intern_init(&comparison.seen);
     r = compare_all(&comparison, fail);
     intern_done(&comparison.seen);
+    str_done(&comparison.text);
     won_done(&comparison);
     if (r < 0) {
         findings_done(&comparison.findings);

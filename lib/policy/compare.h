@@ -3,6 +3,7 @@
 #ifndef ABX_POLICY_COMPARE_H
 #define ABX_POLICY_COMPARE_H
 
+#include "policy/intern.h"
 #include "policy/policy.h"
 
 enum finding_change {
@@ -12,19 +13,25 @@ enum finding_change {
     FINDING_IDLE /* a rule of the policy after that decides nothing */
 };
 
+/* Its texts are the findings'. */
 struct finding {
     enum finding_change change;
-    char *request; /* "read", "write", "exec", "connect", "GET", "listen", "socket", "action",
+    const char *request; /* "read", "write", "exec", "connect", "GET", "listen", "socket", "action",
                       "credential" or "setting" */
-    char *example; /* its target; a request that is decided so, or the name of the setting */
-    char *before, *after; /* verdicts, or values */
-    char *rule_before, *rule_after; /* "source#id" */
+    const char *example; /* its target; a request that is decided so, or the name of the setting */
+    const char *before, *after; /* verdicts, or values */
+    const char *rule_before, *rule_after; /* "source#id" */
 };
 
-/* *ret_relation: ABX_RELATION_*.  Adds struct finding, which the caller releases.
- * ABX_ERR_UNSUPPORTED: there are too many ways to be sure. */
+struct findings {
+    struct vec rows; /* struct finding */
+    struct intern texts;
+};
+
+/* *ret_relation: ABX_RELATION_*.  The caller releases the findings.  ABX_ERR_UNSUPPORTED: there are
+ * too many ways to be sure. */
 abx_status policy_compare(abx_policy *before, abx_policy *after, uint32_t *ret_relation,
-        struct vec *ret_findings, struct fail *fail);
-void findings_done(struct vec *findings);
+        struct findings *ret_findings, struct fail *fail);
+void findings_done(struct findings *findings);
 
 #endif

@@ -149,7 +149,7 @@ compare_resolved(struct host_pass *pass, const struct resolved *resolved, struct
     vec_done(&pass->edges);
     pass->speakers = speakers;
     pass->edges = edges;
-    return found ? comparison_ask(pass->comparison, &request, name.name, verdicts, fail) : r;
+    return found ? comparison_ask(pass->comparison, &request, name.name, verdicts, NULL, fail) : r;
 }
 
 static abx_status

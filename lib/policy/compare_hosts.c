@@ -339,7 +339,7 @@ compare_port(struct host_pass *pass, const char *target, const struct host_patte
     }
     return verdicts[BEFORE] == verdicts[AFTER]
                    ? ABX_OK
-                   : comparison_ask(pass->comparison, &request, NULL, verdicts, fail);
+                   : comparison_ask(pass->comparison, &request, NULL, verdicts, NULL, fail);
 }
 
 /* What speaks of requests at a port, so that the same at another one is not looked at twice. */

@@ -143,25 +143,29 @@ ask(const struct http_pass *pass, const char *path, const abx_verdict *expected,
     };
 
     return url == NULL ? fail_nomem(fail)
-                       : comparison_ask(pass->comparison, &request, NULL, expected, fail);
+                       : comparison_ask(pass->comparison, &request, NULL, expected, NULL, fail);
+}
+
+static uint32_t
+find_differences(void *data, const uint32_t *said)
+{
+    const abx_verdict verdicts[SIDES] = { side_verdict(data, BEFORE, said),
+        side_verdict(data, AFTER, said) };
+
+    return verdicts_difference(verdicts);
 }
 
 static abx_status
-visit(void *data, const uint32_t *said, const struct walk_place *place, struct fail *fail)
+visit(void *data, const uint32_t *said, uint32_t difference, const struct walk_place *place,
+        struct fail *fail)
 {
     const struct http_pass *pass = data;
-    abx_verdict verdicts[SIDES] = { side_verdict(pass, BEFORE, said),
+    const abx_verdict verdicts[SIDES] = { side_verdict(pass, BEFORE, said),
         side_verdict(pass, AFTER, said) };
-    AUTO(freep) char *path = NULL;
+    AUTO(freep) char *path = walk_path(place);
 
-    if (verdicts[BEFORE] == verdicts[AFTER]) {
-        return ABX_OK;
-    }
-    path = walk_path(place);
-    if (path == NULL) {
-        return fail_nomem(fail);
-    }
-    return ask(pass, path, verdicts, fail);
+    (void)difference; /* there is one */
+    return path == NULL ? fail_nomem(fail) : ask(pass, path, verdicts, fail);
 }
 
 /* A request that counts as an action is judged by each layer that knows actions. */
@@ -224,7 +228,9 @@ walk_method(struct http_pass *pass, const struct vec *speakers, struct fail *fai
     struct walk walk = { .of_urls = true,
         .without_root = pass->ends_in_slash, /* "/" has no other slash at its end */
         .rules = VEC(struct walk_rule),
+        .work = &pass->comparison->work,
         .data = pass,
+        .find_differences = find_differences,
         .visit = visit,
         .n_tracks = track_of(pass, AFTER, side_layers(pass->comparison, AFTER)) };
     abx_status r = ABX_OK;

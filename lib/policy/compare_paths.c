@@ -4,12 +4,13 @@
 #include "policy/compare_private.h"
 
 #include "base/mem.h"
-#include "base/path.h"
 #include "policy/ruling.h"
 #include "policy/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { GIT_KINDS = RULE_GIT_TREE - RULE_GIT_ROOT + 1 };
 
 /* Of each layer one track; of EXEC two, since what is not said there is said by READ. */
 struct path_pass {
@@ -22,6 +23,7 @@ struct path_pass {
      * both, so that no difference is overlooked, and it is noted if one is imagined. */
     bool leaves_out_git;
     bool imagined;
+    struct intern gits[SIDES][GIT_KINDS];
 };
 
 static uint32_t
@@ -80,96 +82,117 @@ side_verdict(const struct path_pass *pass, unsigned side, const uint32_t *said, 
     return tally.verdict;
 }
 
-/* Whether both policies say so. */
-static bool
-is_decided_so(const struct path_pass *pass, const abx_request *request, const abx_verdict *expected)
+static uint32_t
+call_difference(const struct path_pass *pass, const uint32_t *said, unsigned call,
+        abx_verdict verdicts[SIDES])
 {
-    for (unsigned side = 0; side < SIDES; side++) {
-        struct ruling ruling;
-
-        if (policy_decide(pass->comparison->sides[side], request, &ruling) != expected[side]) {
-            return false;
-        }
-    }
-    return true;
+    verdicts[BEFORE] = side_verdict(pass, BEFORE, said, call);
+    verdicts[AFTER] = side_verdict(pass, AFTER, said, call);
+    return verdicts_difference(verdicts);
 }
 
+static uint32_t
+find_differences(void *data, const uint32_t *said)
+{
+    const struct path_pass *pass = data;
+    abx_verdict verdicts[SIDES];
+    uint32_t differences = 0;
+
+    for (unsigned call = 0; call < pass->n_calls; call++) {
+        differences |= call_difference(pass, said, call, verdicts);
+    }
+    return differences;
+}
+
+/* By the first call that makes the difference. */
 static abx_status
-visit(void *data, const uint32_t *said, const struct walk_place *place, struct fail *fail)
+visit(void *data, const uint32_t *said, uint32_t difference, const struct walk_place *place,
+        struct fail *fail)
 {
     struct path_pass *pass = data;
-    AUTO(freep) char *path = NULL;
-    abx_status r = ABX_OK;
+    AUTO(freep) char *path = walk_path(place);
+    abx_request request = pass->request;
+    abx_verdict verdicts[SIDES];
+    unsigned call = 0;
 
-    for (unsigned call = 0; call < pass->n_calls && r == ABX_OK; call++) {
-        abx_verdict verdicts[SIDES] = { side_verdict(pass, BEFORE, said, call),
-            side_verdict(pass, AFTER, said, call) };
-        abx_request request = pass->request;
-
-        if (verdicts[BEFORE] == verdicts[AFTER]) {
-            continue;
-        }
-        if (path == NULL && (path = walk_path(place)) == NULL) {
-            return fail_nomem(fail);
-        }
-        request.target = path;
-        request.verb = walk_calls[call];
-        if (pass->leaves_out_git && !is_decided_so(pass, &request, verdicts)) {
-            pass->imagined = true;
-            continue;
-        }
-        r = comparison_ask(pass->comparison, &request, NULL, verdicts, fail);
+    if (path == NULL) {
+        return fail_nomem(fail);
     }
-    return r;
+    while (call_difference(pass, said, call, verdicts) != difference) {
+        call++;
+    }
+    request.target = path;
+    request.verb = walk_calls[call];
+    return comparison_ask(pass->comparison, &request, NULL, verdicts,
+            pass->leaves_out_git ? &pass->imagined : NULL, fail);
+}
+
+/* Places that rules about git directories name, by kind, of the only layer of each side. */
+static bool
+note_gits(struct path_pass *pass)
+{
+    bool ok = true;
+
+    for (unsigned side = 0; side < SIDES; side++) {
+        const struct vec *rules = &side_layer(pass->comparison, side, 0)->rules;
+
+        for (size_t i = 0; i < rules->count && ok; i++) {
+            const struct rule *rule = vec_at(rules, struct rule, i);
+
+            ok = rule->kind < RULE_GIT_ROOT ||
+                 intern_put(&pass->gits[side][rule->kind - RULE_GIT_ROOT], rule->pattern,
+                         strlen(rule->pattern)) != INTERN_NONE;
+        }
+    }
+    return ok;
 }
 
 static bool
-has_git_rule(const struct layer *layer, const struct rule *like)
+has_git(const struct path_pass *pass, unsigned side, uint32_t kind, const char *path, size_t length)
 {
-    for (size_t i = 0; i < layer->rules.count; i++) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+    return intern_find(&pass->gits[side][kind - RULE_GIT_ROOT], path, length) != INTERN_NONE;
+}
 
-        if (rule->kind == like->kind && strcmp(rule->pattern, like->pattern) == 0) {
+static bool
+is_common_git(const struct path_pass *pass, unsigned side, const struct rule *rule)
+{
+    return has_git(pass, 1 - side, rule->kind, rule->pattern, strlen(rule->pattern));
+}
+
+/* Whether some directory above is a git root of this side alone. */
+static bool
+is_in_own_root(const struct path_pass *pass, unsigned side, const char *path)
+{
+    for (const char *slash = strchr(path, '/'); slash != NULL && slash[1] != '\0';
+            slash = strchr(slash + 1, '/')) {
+        size_t length = slash == path ? 1 : (size_t)(slash - path);
+
+        if (has_git(pass, side, RULE_GIT_ROOT, path, length) &&
+                !has_git(pass, 1 - side, RULE_GIT_ROOT, path, length)) {
             return true;
         }
     }
     return false;
 }
 
-static bool
-is_common_git(const struct path_pass *pass, unsigned side, const struct rule *rule)
-{
-    return has_git_rule(side_layer(pass->comparison, 1 - side, 0), rule);
-}
-
 /* Of several git directories one inside another only the deepest judges, so none may be left out
  * of one that is not. */
 static bool
-may_leave_out_git(const struct path_pass *pass)
+may_leave_out_git(struct path_pass *pass)
 {
-    if (side_layers(pass->comparison, BEFORE) != 1 || side_layers(pass->comparison, AFTER) != 1) {
-        return false;
-    }
-    for (unsigned side = 0; side < SIDES; side++) {
+    bool may = side_layers(pass->comparison, BEFORE) == 1 &&
+               side_layers(pass->comparison, AFTER) == 1 && note_gits(pass);
+
+    for (unsigned side = 0; side < SIDES && may; side++) {
         const struct vec *rules = &side_layer(pass->comparison, side, 0)->rules;
 
-        for (size_t i = 0; i < rules->count; i++) {
+        for (size_t i = 0; i < rules->count && may; i++) {
             const struct rule *rule = vec_at(rules, struct rule, i);
 
-            if (rule->kind != RULE_GIT_ROOT || is_common_git(pass, side, rule)) {
-                continue;
-            }
-            for (size_t k = 0; k < rules->count; k++) {
-                const struct rule *other = vec_at(rules, struct rule, k);
-
-                if (other->kind == RULE_GIT_ROOT && k != i &&
-                        path_is_within(other->pattern, rule->pattern)) {
-                    return false;
-                }
-            }
+            may = rule->kind != RULE_GIT_ROOT || !is_in_own_root(pass, side, rule->pattern);
         }
     }
-    return true;
+    return may;
 }
 
 static bool
@@ -194,7 +217,7 @@ add_rule(struct path_pass *pass, struct walk *walk, unsigned side, size_t layer,
         .pattern = rule->matcher,
         .path = rule->pattern,
         .rank = rule_rank(rule, 0),
-        .said = walk_said(rule->verdict, rule->implied),
+        .said = walk_said(rule->verdict, rule->implied && pass->slot == SLOT_EXEC),
         .git = rule->kind >= RULE_GIT_ROOT ? rule->kind : 0,
         .won = comparison_won(pass->comparison, side, layer, number) };
     if (own->git != 0) {
@@ -207,7 +230,11 @@ static abx_status
 walk_slot(struct path_pass *pass, struct fail *fail)
 {
     struct comparison *comparison = pass->comparison;
-    struct walk walk = { .rules = VEC(struct walk_rule), .data = pass, .visit = visit };
+    struct walk walk = { .rules = VEC(struct walk_rule),
+        .work = &comparison->work,
+        .data = pass,
+        .find_differences = find_differences,
+        .visit = visit };
     abx_status r = ABX_OK;
 
     walk.n_tracks = track_of(pass, AFTER, side_layers(comparison, AFTER));
@@ -235,11 +262,17 @@ compare_slot(struct comparison *comparison, enum slot slot, const abx_request *r
         .request = *request };
     abx_status r;
 
+    for (unsigned i = 0; i < SIDES * GIT_KINDS; i++) {
+        intern_init(&pass.gits[i / GIT_KINDS][i % GIT_KINDS]);
+    }
     pass.leaves_out_git = slot == SLOT_WRITE && may_leave_out_git(&pass);
     r = walk_slot(&pass, fail);
     if (r == ABX_OK && pass.imagined) {
         pass.leaves_out_git = false;
         r = walk_slot(&pass, fail);
+    }
+    for (unsigned i = 0; i < SIDES * GIT_KINDS; i++) {
+        intern_done(&pass.gits[i / GIT_KINDS][i % GIT_KINDS]);
     }
     return r;
 }

@@ -3,17 +3,21 @@
 #ifndef ABX_POLICY_COMPARE_PRIVATE_H
 #define ABX_POLICY_COMPARE_PRIVATE_H
 
+#include "base/str.h"
 #include "policy/compare.h"
 #include "policy/index.h"
 #include "policy/intern.h"
+#include "policy/work.h"
 
 enum { BEFORE, AFTER, SIDES };
 
 struct comparison {
     abx_policy *sides[SIDES];
+    struct work work;
     uint32_t relation;
-    struct vec findings; /* struct finding */
+    struct findings findings;
     struct intern seen; /* what tells findings apart */
+    struct str text; /* of the example that is made */
     bool **won; /* by layer of AFTER: which rules decide something, then which requests of them */
     uint32_t **first_request; /* by layer and rule, in `won` */
 };
@@ -42,11 +46,18 @@ bool *comparison_won(struct comparison *comparison, unsigned side, size_t layer,
 bool *comparison_won_request(
         struct comparison *comparison, unsigned side, size_t layer, size_t rule, size_t request);
 
+/* How two verdicts differ, as a bit; 0: they do not. */
+static inline uint32_t
+verdicts_difference(const abx_verdict verdicts[SIDES])
+{
+    return verdicts[BEFORE] == verdicts[AFTER] ? 0 : 1u << (verdicts[BEFORE] * 3 + verdicts[AFTER]);
+}
+
 /* Asks both policies; a difference becomes a finding unless one with the same rules and verdicts is
  * there.  `name`: the target is an address of this allowed name, or NULL.  `expected`: what the
- * verdicts must be (the comparison is wrong if not), or NULL. */
+ * verdicts must be (the comparison is wrong if not, unless *ret_otherwise can say so), or NULL. */
 abx_status comparison_ask(struct comparison *comparison, const abx_request *request,
-        const char *name, const abx_verdict *expected, struct fail *fail);
+        const char *name, const abx_verdict *expected, bool *ret_otherwise, struct fail *fail);
 
 /* Sorted, each once. */
 void numbers_sort(struct vec *numbers);

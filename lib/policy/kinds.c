@@ -305,6 +305,10 @@ explore(struct automaton *automaton, struct fail *fail)
     for (uint32_t state = 0; state < automaton->from.count; state++) {
         const uint64_t *set = intern_bytes(&automaton->states, state, NULL);
 
+        if (!work_spend(automaton->work,
+                    automaton->symbols.count * (automaton->n_words * UINT64_C(2) + 30))) {
+            return work_fail(automaton->work, fail);
+        }
         for (uint16_t i = 0; i < automaton->symbols.count; i++) {
             const struct symbol *symbol = vec_at(&automaton->symbols, struct symbol, i);
             uint32_t *next = vec_add(&automaton->next);
@@ -439,6 +443,9 @@ find_text(struct reach *reach, uint32_t length)
             continue;
         }
         if (depth + 1 == length) {
+            if (!work_spend(automaton->work, UINT64_C(256) + length)) {
+                return false;
+            }
             if (intern_find(&automaton->kinds->texts, reach->bytes, length) == INTERN_NONE) {
                 return true;
             }
@@ -471,8 +478,13 @@ find_example(struct automaton *automaton, uint32_t number, uint32_t longest, str
         r = fail_nomem(fail);
     }
     for (uint32_t length = 1; length <= most && r == ABX_OK && !found && is_any; length++) {
-        r = reach_longer(&reach, &is_any) ? ABX_OK : fail_nomem(fail);
+        r = work_spend(
+                    automaton->work, reach.n_states * (UINT64_C(2) + automaton->symbols.count)) &&
+                            reach_longer(&reach, &is_any)
+                    ? ABX_OK
+                    : work_fail(automaton->work, fail);
         found = r == ABX_OK && find_text(&reach, length);
+        r = automaton->work->left > 0 ? r : work_fail(automaton->work, fail);
         if (found) {
             kind->example = strndup((const char *)reach.bytes, length);
             kind->example_length = length;
@@ -521,9 +533,10 @@ free_examples(struct automaton *automaton, struct fail *fail)
 }
 
 abx_status
-kinds_finish(struct kinds *kinds, struct fail *fail)
+kinds_finish(struct kinds *kinds, struct work *work, struct fail *fail)
 {
     struct automaton automaton = { .kinds = kinds,
+        .work = work,
         .symbols = VEC(struct symbol),
         .pool = VEC(uint64_t *),
         .from = VEC(struct origin),

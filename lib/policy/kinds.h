@@ -7,6 +7,7 @@
 
 #include "policy/intern.h"
 #include "policy/match.h"
+#include "policy/work.h"
 
 struct kind_name {
     const char *text; /* not NUL-terminated */
@@ -43,7 +44,7 @@ uint32_t kinds_add_glob(struct kinds *kinds, const struct path_part *part);
 abx_status kinds_add_pattern(
         struct kinds *kinds, const char *glob, bool is_forbidden, struct fail *fail);
 /* Then their kinds.  ABX_ERR_UNSUPPORTED: there are too many. */
-abx_status kinds_finish(struct kinds *kinds, struct fail *fail);
+abx_status kinds_finish(struct kinds *kinds, struct work *work, struct fail *fail);
 static inline bool
 kind_has_glob(const struct kinds *kinds, uint32_t kind, uint32_t glob)
 {

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX 4000000u
+/* What a step costs; it bounds memory, too. */
+#define STEP_WORK 600u
+#define GROUP_WORK 100u
 
 const char *const walk_calls[WALK_CALLS] = { NULL, "open", "unlink", "mkdir", "chmod" };
 
@@ -46,32 +48,68 @@ child_of(const struct walker *walker, uint32_t node, uint32_t name)
     return number == INTERN_NONE ? NO_NODE : number + 1;
 }
 
+/* The deepest node on the way to the last path that is on this one, too; *ret_length: how much of
+ * the path leads there. */
+static uint32_t
+begin_way(struct walker *walker, const char *path, size_t *ret_length)
+{
+    const char *last = walker->last_path == NULL ? "" : walker->last_path;
+    size_t common = 0, n = 0;
+    uint32_t at = 0;
+
+    while (path[common] != '\0' && path[common] == last[common]) {
+        common++;
+    }
+    *ret_length = 0;
+    for (; n < walker->way.count; n++) {
+        const struct landmark *landmark = vec_at(&walker->way, struct landmark, n);
+
+        if (landmark->length > common || strchr("/", path[landmark->length]) == NULL) {
+            break;
+        }
+        at = landmark->node;
+        *ret_length = landmark->length;
+    }
+    walker->way.count = n;
+    walker->last_path = path;
+    return at;
+}
+
+static bool
+add_child(struct walker *walker, uint32_t parent, uint32_t name)
+{
+    uint32_t child = (uint32_t)walker->nodes.count;
+    struct node *node;
+
+    if (!add_node(walker, name)) {
+        return false;
+    }
+    node = vec_at(&walker->nodes, struct node, parent);
+    vec_at(&walker->nodes, struct node, child)->next = node->child;
+    node->child = child;
+    return true;
+}
+
 static bool
 add_literal(struct walker *walker, const char *path, uint32_t rule)
 {
-    uint32_t at = 0;
+    size_t length;
+    uint32_t at = begin_way(walker, path, &length);
 
-    for (path++; *path != '\0';) {
-        const char *end = strchrnul(path, '/');
-        uint32_t edge[2] = { at, kinds_add_name(&walker->kinds, path, (size_t)(end - path)) };
+    while (path[length] != '\0' && path[length + 1] != '\0') {
+        const char *name = path + length + 1, *end = strchrnul(name, '/');
+        uint32_t edge[2] = { at, kinds_add_name(&walker->kinds, name, (size_t)(end - name)) };
         uint32_t child = edge[1] == INTERN_NONE ? INTERN_NONE
                                                 : intern_put(&walker->edges, edge, sizeof edge);
+        struct landmark *landmark = child == INTERN_NONE ? NULL : vec_add(&walker->way);
 
-        if (child == INTERN_NONE) {
+        if (landmark == NULL ||
+                (child + 1 == walker->nodes.count && !add_child(walker, at, edge[1]))) {
             return false;
         }
-        if (++child == walker->nodes.count) {
-            struct node *parent;
-
-            if (!add_node(walker, edge[1])) {
-                return false;
-            }
-            parent = vec_at(&walker->nodes, struct node, at);
-            vec_at(&walker->nodes, struct node, child)->next = parent->child;
-            parent->child = child;
-        }
-        at = child;
-        path = *end == '/' ? end + 1 : end;
+        at = child + 1;
+        length = (size_t)(end - path);
+        *landmark = (struct landmark){ .length = length, .node = at };
     }
     return walk_push(&vec_at(&walker->nodes, struct node, at)->rules, rule);
 }
@@ -131,10 +169,13 @@ take_rules(struct walker *walker, struct fail *fail)
     if (!add_node(walker, INTERN_NONE)) {
         return fail_nomem(fail);
     }
+    memset(walker->only_denies, true, walker->walk->n_tracks);
     for (uint32_t i = 0; i < rules->count; i++) {
         const struct walk_rule *rule = vec_at(rules, struct walk_rule, i);
 
         walker->has_git |= rule->git != 0;
+        walker->only_denies[rule->track] &= rule->pattern == NULL || rule->pattern->n == 0 ||
+                                            walk_denies_all(rule->said * EACH_CALL);
         if (!walk_push(&walker->first_part, (uint32_t)walker->parts.count) ||
                 !(rule->pattern != NULL && rule->pattern->n > 0
                                 ? add_pattern(walker, rule->pattern, i)
@@ -146,34 +187,133 @@ take_rules(struct walker *walker, struct fail *fail)
     if (add_own_kinds(walker, fail) < 0) {
         return fail->status;
     }
-    return kinds_finish(&walker->kinds, fail);
+    return kinds_finish(&walker->kinds, walker->walk->work, fail);
 }
 
-/* ---- steps ---- */
+/* ---- telling ---- */
 
-/* Where nothing was said that was not told of the path above, there is nothing to tell. */
+static void
+spell_out(struct walker *walker)
+{
+    for (uint32_t i = 0; i < walker->walk->n_tracks; i++) {
+        for (unsigned k = 0; k < WALK_CALLS; k++) {
+            walker->said[i * WALK_CALLS + k] = walker->shown[i] >> CALL_BITS * k & CALL_MASK;
+        }
+    }
+}
+
+/* The differences in what is shown, found out once; false: no memory. */
+static bool
+find_differences(struct walker *walker, uint32_t *ret_differences)
+{
+    uint32_t number = intern_put(
+            &walker->shown_keys, walker->shown, walker->walk->n_tracks * sizeof *walker->shown);
+
+    if (number == walker->differences.count) {
+        spell_out(walker);
+        if (!walk_push(&walker->differences,
+                    walker->walk->find_differences(walker->walk->data, walker->said))) {
+            return false;
+        }
+    }
+    *ret_differences = number == INTERN_NONE ? 0 : *vec_at(&walker->differences, uint32_t, number);
+    return number != INTERN_NONE;
+}
+
 static abx_status
-tell(struct walker *walker, struct step *step, bool is_news, struct fail *fail)
+visit(struct walker *walker, const struct step *step, uint32_t difference, struct fail *fail)
 {
     struct walk_place place = { .walker = walker, .step = step };
 
-    for (uint32_t i = 0; i < walker->walk->n_tracks; i++) {
-        step->is_masked |= walker->shown[i].said != walker->states[i].said;
+    spell_out(walker);
+    return walker->walk->visit(walker->walk->data, walker->said, difference, &place, fail);
+}
+
+/* Whether a step by this effect can be off the literal paths; `set` is the step's. */
+static bool
+is_open(const struct walker *walker, const struct step *from, uint32_t of,
+        const struct effect *effect)
+{
+    return (effect->name == INTERN_NONE || child_of(walker, from->node, effect->name) == NO_NODE) &&
+           (from->set == of ||
+                   !walk_set_changes(walker, vec_at(&walker->sets, struct set, from->set), effect));
+}
+
+/* A new one has all effects of the group. */
+static struct telling *
+telling_of(struct walker *walker, uint32_t number, uint32_t difference)
+{
+    const struct group *group = vec_at(&walker->groups, struct group, number);
+    uint32_t key[2] = { number, difference };
+    uint32_t at = intern_put(&walker->telling_keys, key, sizeof key);
+    struct telling *telling;
+    bool ok = true;
+
+    if (at == INTERN_NONE || at < walker->tellings.count) {
+        return at == INTERN_NONE ? NULL : vec_at(&walker->tellings, struct telling, at);
     }
-    if (step->text == NULL && walker->walk->without_root) {
-        step->is_masked = true;
-        return ABX_OK;
+    telling = vec_add(&walker->tellings);
+    if (telling == NULL) {
+        return NULL;
     }
-    if (!is_news && !step->is_masked) {
-        return ABX_OK;
+    telling->untold = VEC(uint32_t);
+    for (size_t i = 0; i < group->effects.count && ok; i++) {
+        ok = walk_push(&telling->untold, *vec_at(&group->effects, uint32_t, i));
     }
-    for (uint32_t i = 0; i < walker->walk->n_tracks; i++) {
-        for (unsigned k = 0; k < WALK_CALLS; k++) {
-            walker->said[i * WALK_CALLS + k] = walker->shown[i].said >> CALL_BITS * k & CALL_MASK;
+    return ok ? telling : NULL;
+}
+
+static abx_status
+tell_group(struct walker *walker, const struct step *step, uint32_t of, uint32_t number,
+        uint32_t difference, struct fail *fail)
+{
+    const struct step from = *vec_at(&walker->steps, struct step, step->from);
+    struct telling *telling = telling_of(walker, number, difference);
+    size_t n = 0, count = telling == NULL ? 0 : telling->untold.count;
+    abx_status r = telling == NULL ? fail_nomem(fail) : ABX_OK;
+
+    for (size_t i = 0; i < count && r == ABX_OK; i++) {
+        uint32_t *at = vec_at(&telling->untold, uint32_t, i);
+        const struct effect *effect = vec_at(&walker->effects, struct effect, *at);
+        struct step own = *step;
+
+        if (!is_open(walker, &from, of, effect)) {
+            *vec_at(&telling->untold, uint32_t, n++) = *at;
+            continue;
+        }
+        own.text = effect->text;
+        own.length = effect->length;
+        r = visit(walker, &own, difference, fail);
+        if (effect->n == 0) { /* no rule tells the others apart */
+            break;
         }
     }
-    return walker->walk->visit(walker->walk->data, walker->said, &place, fail);
+    if (telling != NULL) {
+        telling->untold.count = n;
+    }
+    return r;
 }
+
+/* Rules win by an effect that a step can be made by. */
+static void
+note_wins(struct walker *walker, const struct step *from, uint32_t of, struct group *group)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < group->waiting.count; i++) {
+        uint32_t *at = vec_at(&group->waiting, uint32_t, i);
+        const struct effect *effect = vec_at(&walker->effects, struct effect, *at);
+
+        if (is_open(walker, from, of, effect)) {
+            walk_compete(walker, effect, NO_NODE, true);
+        } else {
+            *vec_at(&group->waiting, uint32_t, n++) = *at;
+        }
+    }
+    group->waiting.count = n;
+}
+
+/* ---- steps ---- */
 
 static struct context *
 context_of(struct walker *walker, uint32_t set, uint32_t states)
@@ -195,7 +335,7 @@ context_of(struct walker *walker, uint32_t set, uint32_t states)
     return context;
 }
 
-/* Whether a step off the literal paths leads to something new. */
+/* Off the literal paths only what leads to something new is gone on from. */
 static abx_status
 queue(struct walker *walker, const struct step *step, struct fail *fail)
 {
@@ -207,16 +347,10 @@ queue(struct walker *walker, const struct step *step, struct fail *fail)
         if (context == NULL) {
             return fail_nomem(fail);
         }
-        if (context->is_queued || (context->is_tried && context->left.count == 0)) {
+        if (context->is_queued || context->is_done) {
             return ABX_OK;
         }
         context->is_queued = true;
-    }
-    if (walker->steps.count >= STEPS_MAX) {
-        fail_set(fail, ABX_ERR_UNSUPPORTED, 0, "compare:paths",
-                "the rules overlap in too many ways to be compared exactly");
-        fail_remedy(fail, "use fewer patterns");
-        return fail->status;
     }
     slot = vec_add(&walker->steps);
     if (slot == NULL) {
@@ -226,53 +360,112 @@ queue(struct walker *walker, const struct step *step, struct fail *fail)
     return ABX_OK;
 }
 
-/* Goes from one step by a component, to a node or off the literal paths. */
-static abx_status
-go(struct walker *walker, uint32_t from, const struct effect *effect, uint32_t node,
-        struct fail *fail)
+/* Where all is denied for good, git's directories make no difference. */
+static void
+forget_git(struct walker *walker)
 {
-    uint32_t n_tracks = walker->walk->n_tracks;
-    struct step step = {
-        .from = from, .text = effect->text, .length = effect->length, .set = effect->set
-    };
-    const void *before = intern_bytes(
-            &walker->state_keys, vec_at(&walker->steps, struct step, from)->states, NULL);
-    bool is_news;
+    for (uint32_t i = 0; i < walker->walk->n_tracks && walker->has_git; i++) {
+        struct state *state = &walker->states[i];
 
-    step.node = node;
-    is_news = effect->n > 0 ||
-              (node != NO_NODE && vec_at(&walker->nodes, struct node, node)->rules.count > 0);
-    memset(walker->begins, 0, n_tracks * sizeof *walker->begins);
-    memcpy(walker->states, before, n_tracks * sizeof *walker->states);
-    memset(walker->best, 0xff, n_tracks * sizeof *walker->best);
-    memset(walker->exact, 0xff, n_tracks * sizeof *walker->exact);
-    for (uint32_t i = 0; i < effect->n; i++) {
-        walk_compete(walker, *vec_at(&walker->completed, uint32_t, effect->first + i));
-    }
-    if (node != NO_NODE) {
-        const struct vec *rules = &vec_at(&walker->nodes, struct node, node)->rules;
-
-        for (size_t i = 0; i < rules->count; i++) {
-            walk_compete(walker, *vec_at(rules, uint32_t, i));
+        if (walker->only_denies[i] && walk_denies_all(state->said)) {
+            *state = (struct state){ .said = state->said, .root = GIT_OUT };
         }
     }
-    for (uint32_t i = 0; i < n_tracks; i++) {
-        walk_settle_track(walker, i);
+}
+
+static bool
+needs_judgement(const struct walker *walker, const struct state *before)
+{
+    bool needs = false;
+
+    for (uint32_t i = 0; i < walker->walk->n_tracks && walker->has_git && !needs; i++) {
+        needs = before[i].root != GIT_OUT || before[i].trees != 0 || before[i].has_tree;
     }
-    if (walker->has_git) {
-        walk_judge_node(walker, &step);
-        walk_show_roots(walker);
+    return needs;
+}
+
+/* How a step is made: by an effect to a node, or by one that stands for a group's. */
+struct move {
+    const struct effect *effect;
+    uint32_t node;
+    uint32_t group, of; /* and the set whose group it is; INTERN_NONE: none */
+};
+
+/* Where nothing was said that was not told of the path above, there is nothing to tell. */
+static abx_status
+tell(struct walker *walker, struct step *step, const struct move *move, bool is_news,
+        struct fail *fail)
+{
+    uint32_t differences;
+    abx_status r = ABX_OK;
+
+    for (uint32_t i = 0; i < walker->walk->n_tracks; i++) {
+        step->is_masked |= walker->shown[i] != walker->states[i].said;
     }
-    is_news |= vec_at(&walker->steps, struct step, from)->is_masked || effect->text == NULL;
-    step.states =
-            intern_put(&walker->state_keys, walker->states, n_tracks * sizeof *walker->states);
-    if (step.states == INTERN_NONE) {
+    if (step->text == NULL && walker->walk->without_root) {
+        step->is_masked = true;
+        return ABX_OK;
+    }
+    if (!is_news && !step->is_masked) {
+        return ABX_OK;
+    }
+    if (!find_differences(walker, &differences)) {
         return fail_nomem(fail);
     }
-    if (tell(walker, &step, is_news, fail) < 0) {
+    for (uint32_t bit = 1; bit <= differences && bit != 0 && r == ABX_OK; bit <<= 1) {
+        if ((differences & bit) != 0) {
+            r = move->group == INTERN_NONE
+                        ? visit(walker, step, bit, fail)
+                        : tell_group(walker, step, move->of, move->group, bit, fail);
+        }
+    }
+    return r;
+}
+
+static abx_status
+go(struct walker *walker, uint32_t from, const struct move *move, struct fail *fail)
+{
+    const struct effect *effect = move->effect;
+    uint32_t n_tracks = walker->walk->n_tracks;
+    struct step step = { .from = from,
+        .text = effect->text,
+        .length = effect->length,
+        .set = effect->set,
+        .node = move->node };
+    const struct state *before = intern_bytes(
+            &walker->state_keys, vec_at(&walker->steps, struct step, from)->states, NULL);
+    const struct judgement *judgement = NULL;
+    struct judgement own;
+    bool is_news = effect->n > 0 || effect->text == NULL ||
+                   vec_at(&walker->steps, struct step, from)->is_masked;
+
+    if (move->group == INTERN_NONE) {
+        is_news |= vec_at(&walker->nodes, struct node, move->node)->rules.count > 0;
+        walk_compete(walker, effect, move->node, true);
+        walk_say(walker, before, walker->outcome);
+        if (effect->text != NULL && needs_judgement(walker, before)) {
+            walk_make_judgement(effect->text, effect->length, &own);
+            judgement = &own;
+        }
+    } else {
+        struct group *group = vec_at(&walker->groups, struct group, move->group);
+
+        note_wins(walker, vec_at(&walker->steps, struct step, from), move->of, group);
+        walk_say(walker, before, intern_bytes(&walker->outcomes, group->outcome, NULL));
+        judgement = walker->has_git ? intern_bytes(&walker->judgements, group->judged, NULL) : NULL;
+    }
+    if (walker->has_git) {
+        walk_judge(walker, &step, judgement);
+    }
+    if (tell(walker, &step, move, is_news, fail) < 0) {
         return fail->status;
     }
-    return queue(walker, &step, fail);
+    if (step.node == NO_NODE) {
+        forget_git(walker);
+    }
+    step.states =
+            intern_put(&walker->state_keys, walker->states, n_tracks * sizeof *walker->states);
+    return step.states == INTERN_NONE ? fail_nomem(fail) : queue(walker, &step, fail);
 }
 
 static abx_status
@@ -281,67 +474,82 @@ go_to_children(struct walker *walker, uint32_t number, struct fail *fail)
     struct step at = *vec_at(&walker->steps, struct step, number);
     uint32_t child =
             at.node == NO_NODE ? NO_NODE : vec_at(&walker->nodes, struct node, at.node)->child;
+    abx_status r = ABX_OK;
 
-    for (; child != NO_NODE; child = vec_at(&walker->nodes, struct node, child)->next) {
+    for (; child != NO_NODE && r == ABX_OK;
+            child = vec_at(&walker->nodes, struct node, child)->next) {
         uint32_t name = vec_at(&walker->nodes, struct node, child)->name;
         struct effect effect;
+        struct move move = { .effect = &effect, .node = child, .group = INTERN_NONE };
 
         if (!vec_at(&walker->kinds.names, struct kind_name, name)->is_possible) {
             continue;
         }
-        if (!walk_name_effect(walker, at.set, name, &effect)) {
-            return fail_nomem(fail);
-        }
-        if (go(walker, number, &effect, child, fail) < 0) {
-            return fail->status;
-        }
+        r = walk_name_effect(walker, at.set, name, &effect) ? go(walker, number, &move, fail)
+                                                            : work_fail(walker->walk->work, fail);
     }
-    return ABX_OK;
+    return r;
 }
 
-/* Off the literal paths: by everything that is not a literal child here. */
-static abx_status
-go_astray(struct walker *walker, uint32_t number, struct fail *fail)
+/* An effect of the group by which a step can leave the literal paths; INTERN_NONE: none. */
+static uint32_t
+open_effect(const struct walker *walker, const struct step *from, uint32_t of, uint32_t number)
 {
-    struct step at = *vec_at(&walker->steps, struct step, number);
-    struct context *context = context_of(walker, at.set, at.states);
-    struct vec left = VEC(uint32_t);
-    size_t n_effects;
-    bool is_new;
+    const struct vec *effects = &vec_at(&walker->groups, struct group, number)->effects;
+
+    for (size_t i = 0; i < effects->count; i++) {
+        uint32_t at = *vec_at(effects, uint32_t, i);
+
+        if (is_open(walker, from, of, vec_at(&walker->effects, struct effect, at))) {
+            return at;
+        }
+    }
+    return INTERN_NONE;
+}
+
+/* By what a set's groups do: the step's own, or those of its base that it does not change. */
+static abx_status
+go_by_groups(struct walker *walker, uint32_t number, uint32_t of, struct fail *fail)
+{
+    const struct step at = *vec_at(&walker->steps, struct step, number);
+    struct context *context = context_of(walker, of, at.states);
+    struct vec left = VEC(uint32_t), groups;
     abx_status r = ABX_OK;
 
     if (context == NULL) {
         return fail_nomem(fail);
     }
-    is_new = !context->is_tried;
-    context->is_tried = true;
-    context->is_queued = false;
-    if (!is_new && context->left.count == 0) {
-        return ABX_OK;
+    if (!context->is_tried && !vec_at(&walker->sets, struct set, of)->has_groups &&
+            !walk_find_groups(walker, of)) {
+        return work_fail(walker->walk->work, fail);
     }
-    if (is_new && !vec_at(&walker->sets, struct set, at.set)->has_effects &&
-            !walk_find_effects(walker, at.set)) {
-        return fail_nomem(fail);
-    }
-    n_effects =
-            is_new ? vec_at(&walker->sets, struct set, at.set)->effects.count : context->left.count;
-    for (uint32_t i = 0; i < n_effects && r == ABX_OK; i++) {
-        uint32_t which = i;
+    groups = context->is_tried ? context->left : vec_at(&walker->sets, struct set, of)->groups;
+    for (size_t i = 0; i < groups.count && r == ABX_OK; i++) {
+        uint32_t group = *vec_at(&groups, uint32_t, i);
+        uint32_t which = open_effect(walker, &at, of, group);
         struct effect effect;
+        struct move move = { .effect = &effect, .node = NO_NODE, .group = group, .of = of };
 
-        if (!is_new) {
-            which = *vec_at(&context_of(walker, at.set, at.states)->left, uint32_t, i);
-        }
-        effect = *vec_at(&vec_at(&walker->sets, struct set, at.set)->effects, struct effect, which);
-        if (effect.name != INTERN_NONE && child_of(walker, at.node, effect.name) != NO_NODE) {
-            r = walk_push(&left, which) ? ABX_OK : fail_nomem(fail);
+        if (which == INTERN_NONE) {
+            r = walk_push(&left, group) ? ABX_OK : fail_nomem(fail);
         } else {
-            r = go(walker, number, &effect, NO_NODE, fail);
+            effect = *vec_at(&walker->effects, struct effect, which);
+            r = go(walker, number, &move, fail);
         }
     }
-    context = context_of(walker, at.set, at.states);
-    vec_done(&context->left);
+    if (r == ABX_OK && !work_spend(walker->walk->work, GROUP_WORK * groups.count)) {
+        r = work_fail(walker->walk->work, fail);
+    }
+    context = context_of(walker, of, at.states); /* it may have moved */
+    if (context->is_tried) {
+        vec_done(&context->left);
+    }
     context->left = left;
+    context->is_tried = true;
+    if (of == at.set) {
+        context->is_queued = false;
+        context->is_done |= at.node == NO_NODE;
+    }
     return r;
 }
 
@@ -351,9 +559,13 @@ begin(struct walker *walker, struct fail *fail)
     uint32_t n_tracks = walker->walk->n_tracks;
     struct vec parts = VEC(uint32_t);
     struct effect effect = { .name = INTERN_NONE };
+    struct move move = { .effect = &effect, .node = 0, .group = INTERN_NONE };
     struct step *first = vec_add(&walker->steps);
     bool ok = first != NULL;
 
+    if (walker->has_git) {
+        walk_find_refusals(walker);
+    }
     for (uint32_t i = 0; i < walker->first_part.count && ok; i++) {
         const struct walk_rule *rule = vec_at(&walker->walk->rules, struct walk_rule, i);
 
@@ -361,13 +573,13 @@ begin(struct walker *walker, struct fail *fail)
             ok = walk_add_part(walker, &parts, *vec_at(&walker->first_part, uint32_t, i));
         }
     }
-    effect.set = ok ? walk_intern_set(walker, &parts) : INTERN_NONE;
+    effect.set = ok ? walk_intern_set(walker, INTERN_NONE, &parts) : INTERN_NONE;
     vec_done(&parts);
     for (uint32_t i = 0; i < n_tracks; i++) {
         walker->states[i] = (struct state){ .root = GIT_OUT };
     }
     if (effect.set == INTERN_NONE) {
-        return fail_nomem(fail);
+        return work_fail(walker->walk->work, fail);
     }
     /* Something to start from; it is gone over again as the step that it leads to. */
     first->states =
@@ -375,7 +587,7 @@ begin(struct walker *walker, struct fail *fail)
     if (first->states == INTERN_NONE) {
         return fail_nomem(fail);
     }
-    return go(walker, 0, &effect, 0, fail);
+    return go(walker, 0, &move, fail);
 }
 
 static abx_status
@@ -384,14 +596,67 @@ go_everywhere(struct walker *walker, struct fail *fail)
     abx_status r = begin(walker, fail);
 
     for (uint32_t i = 1; i < walker->steps.count && r == ABX_OK; i++) {
-        r = go_to_children(walker, i, fail);
-        r = r == ABX_OK ? go_astray(walker, i, fail) : r;
+        uint32_t set = vec_at(&walker->steps, struct step, i)->set;
+        uint32_t base = vec_at(&walker->sets, struct set, set)->base;
+
+        r = work_spend(walker->walk->work, STEP_WORK) ? go_to_children(walker, i, fail)
+                                                      : work_fail(walker->walk->work, fail);
+        r = r == ABX_OK ? go_by_groups(walker, i, set, fail) : r;
+        r = r == ABX_OK && base != set ? go_by_groups(walker, i, base, fail) : r;
     }
     return r;
 }
 
 static void
-walker_done(struct walker *walker)
+walker_init(struct walker *walker)
+{
+    size_t n = walker->walk->n_tracks;
+
+    walker->parts = VEC(struct part);
+    walker->first_part = VEC(uint32_t);
+    walker->nodes = VEC(struct node);
+    walker->way = VEC(struct landmark);
+    walker->sets = VEC(struct set);
+    walker->effects = VEC(struct effect);
+    walker->groups = VEC(struct group);
+    walker->contexts = VEC(struct context);
+    walker->tellings = VEC(struct telling);
+    walker->differences = VEC(uint32_t);
+    walker->completed = VEC(uint32_t);
+    walker->steps = VEC(struct step);
+    kinds_init(&walker->kinds, walker->walk->of_urls);
+    intern_init(&walker->edges);
+    intern_init(&walker->set_keys);
+    intern_init(&walker->group_keys);
+    intern_init(&walker->outcomes);
+    intern_init(&walker->judgements);
+    intern_init(&walker->state_keys);
+    intern_init(&walker->context_keys);
+    intern_init(&walker->shown_keys);
+    intern_init(&walker->telling_keys);
+    walker->only_denies = calloc(n, sizeof *walker->only_denies);
+    walker->states = calloc(n, sizeof *walker->states);
+    walker->shown = calloc(n, sizeof *walker->shown);
+    walker->outcome = calloc(n, sizeof *walker->outcome);
+    walker->said = calloc(n, WALK_CALLS * sizeof *walker->said);
+    walker->ranks = calloc(n, sizeof *walker->ranks);
+    walker->exact_ranks = calloc(n, sizeof *walker->exact_ranks);
+    walker->best = calloc(n, sizeof *walker->best);
+    walker->exact = calloc(n, sizeof *walker->exact);
+    walker->begins = calloc(n, sizeof *walker->begins);
+}
+
+static bool
+is_ready(const struct walker *walker)
+{
+    return walker->only_denies != NULL && walker->states != NULL && walker->shown != NULL &&
+           walker->outcome != NULL && walker->said != NULL && walker->ranks != NULL &&
+           walker->exact_ranks != NULL && walker->best != NULL && walker->exact != NULL &&
+           walker->begins != NULL;
+}
+
+static void
+elements_done(struct walker *walker)
 {
     for (size_t i = 0; i < walker->nodes.count; i++) {
         vec_done(&vec_at(&walker->nodes, struct node, i)->rules);
@@ -401,25 +666,50 @@ walker_done(struct walker *walker)
 
         vec_done(&set->by_name);
         vec_done(&set->by_glob);
-        vec_done(&set->effects);
+        vec_done(&set->groups);
+    }
+    for (size_t i = 0; i < walker->groups.count; i++) {
+        vec_done(&vec_at(&walker->groups, struct group, i)->effects);
+        vec_done(&vec_at(&walker->groups, struct group, i)->waiting);
     }
     for (size_t i = 0; i < walker->contexts.count; i++) {
         vec_done(&vec_at(&walker->contexts, struct context, i)->left);
     }
+    for (size_t i = 0; i < walker->tellings.count; i++) {
+        vec_done(&vec_at(&walker->tellings, struct telling, i)->untold);
+    }
+}
+
+static void
+walker_done(struct walker *walker)
+{
+    elements_done(walker);
     vec_done(&walker->parts);
     vec_done(&walker->first_part);
     vec_done(&walker->nodes);
+    vec_done(&walker->way);
     vec_done(&walker->sets);
+    vec_done(&walker->effects);
+    vec_done(&walker->groups);
     vec_done(&walker->contexts);
+    vec_done(&walker->tellings);
+    vec_done(&walker->differences);
     vec_done(&walker->completed);
     vec_done(&walker->steps);
     intern_done(&walker->edges);
     intern_done(&walker->set_keys);
+    intern_done(&walker->group_keys);
+    intern_done(&walker->outcomes);
+    intern_done(&walker->judgements);
     intern_done(&walker->state_keys);
     intern_done(&walker->context_keys);
+    intern_done(&walker->shown_keys);
+    intern_done(&walker->telling_keys);
     kinds_done(&walker->kinds);
+    free(walker->only_denies);
     free(walker->states);
     free(walker->shown);
+    free(walker->outcome);
     free(walker->said);
     free(walker->ranks);
     free(walker->exact_ranks);
@@ -431,38 +721,12 @@ walker_done(struct walker *walker)
 abx_status
 walk_all(struct walk *walk, struct fail *fail)
 {
-    size_t n = walk->n_tracks;
-    struct walker walker = { .walk = walk,
-        .parts = VEC(struct part),
-        .first_part = VEC(uint32_t),
-        .nodes = VEC(struct node),
-        .sets = VEC(struct set),
-        .contexts = VEC(struct context),
-        .completed = VEC(uint32_t),
-        .steps = VEC(struct step),
-        .states = calloc(n, sizeof *walker.states),
-        .shown = calloc(n, sizeof *walker.shown),
-        .said = calloc(n, WALK_CALLS * sizeof *walker.said),
-        .ranks = calloc(n, sizeof *walker.ranks),
-        .exact_ranks = calloc(n, sizeof *walker.exact_ranks),
-        .best = calloc(n, sizeof *walker.best),
-        .exact = calloc(n, sizeof *walker.exact),
-        .begins = calloc(n, sizeof *walker.begins) };
+    struct walker walker = { .walk = walk };
     abx_status r;
 
-    kinds_init(&walker.kinds, walk->of_urls);
-    intern_init(&walker.edges);
-    intern_init(&walker.set_keys);
-    intern_init(&walker.state_keys);
-    intern_init(&walker.context_keys);
-    if (walker.states == NULL || walker.shown == NULL || walker.said == NULL ||
-            walker.ranks == NULL || walker.exact_ranks == NULL || walker.best == NULL ||
-            walker.exact == NULL || walker.begins == NULL) {
-        r = fail_nomem(fail);
-    } else {
-        r = take_rules(&walker, fail);
-        r = r == ABX_OK ? go_everywhere(&walker, fail) : r;
-    }
+    walker_init(&walker);
+    r = is_ready(&walker) ? take_rules(&walker, fail) : fail_nomem(fail);
+    r = r == ABX_OK ? go_everywhere(&walker, fail) : r;
     walker_done(&walker);
     return r;
 }

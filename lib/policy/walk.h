@@ -6,6 +6,7 @@
 #include "policy/gitdir.h"
 #include "policy/kinds.h"
 #include "policy/rules.h"
+#include "policy/work.h"
 
 /* A decision about writing may depend on the call; these stand for all calls. */
 #define WALK_CALLS 5u
@@ -37,14 +38,18 @@ struct walk {
     bool without_root; /* "/" is none of the paths */
     uint32_t n_tracks;
     struct vec rules; /* struct walk_rule */
+    struct work *work;
     void *data;
-    /* Something that the rules can come to: `said` has WALK_CALLS entries for each track.  Every
-     * combination that some path leads to is visited, most with several paths. */
-    abx_status (*visit)(
-            void *data, const uint32_t *said, const struct walk_place *place, struct fail *fail);
+    /* What to visit of something that the rules can come to, a bit for each thing that is told
+     * apart: `said` has WALK_CALLS entries for each track. */
+    uint32_t (*find_differences)(void *data, const uint32_t *said);
+    /* One bit of that.  Each that some path leads to is visited, with each component that leads
+     * there by rules of its own. */
+    abx_status (*visit)(void *data, const uint32_t *said, uint32_t difference,
+            const struct walk_place *place, struct fail *fail);
 };
 
-/* ABX_ERR_UNSUPPORTED: there are too many ways. */
+/* ABX_ERR_UNSUPPORTED: there are more ways than there is work for. */
 abx_status walk_all(struct walk *walk, struct fail *fail);
 /* The path of a visit, "/a/b"; caller frees.  NULL: no memory. */
 char *walk_path(const struct walk_place *place);

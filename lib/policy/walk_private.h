@@ -11,7 +11,7 @@
 #define NO_NODE UINT32_MAX
 #define CALL_BITS 3u
 #define CALL_MASK 7u
-#define ALL_CALLS ((1u << WALK_CALLS) - 1)
+#define EACH_CALL 0x1249u /* one for each */
 
 /* A part that a set waits for; the number is in the rule's row of them. */
 struct part {
@@ -27,22 +27,53 @@ struct node {
     struct vec rules; /* uint32_t */
 };
 
+/* A node, and how much of a path leads to it. */
+struct landmark {
+    size_t length;
+    uint32_t node;
+};
+
 /* A component, and what it does to a set. */
 struct effect {
     const char *text;
     uint32_t length;
     uint32_t name; /* INTERN_NONE: it is an example of a kind */
+    uint32_t kind;
     uint32_t set;
     uint32_t first, n; /* rules that it completes, in `completed` */
 };
 
+/* What the rules that a component completes say, of one track; 0: nothing. */
+struct outcome {
+    uint8_t below; /* of the path and all below */
+    uint8_t itself; /* of the path alone, if that is another thing */
+};
+
+/* Effects on one set that lead to the same, whatever was said before. */
+struct group {
+    uint32_t set;
+    uint32_t outcome, judged; /* in `outcomes`, `judgements` */
+    struct vec effects; /* uint32_t */
+    struct vec
+            waiting; /* uint32_t: effects that no step was made by, so that nothing won by them */
+};
+
+/* What git makes of a name in each place. */
+struct judgement {
+    uint8_t next[GIT_OUT], file[GIT_OUT];
+    bool inherits[GIT_OUT];
+    bool is_git;
+};
+
+/* The parts that a path waits for are those that stay whatever comes, which are a set of their own,
+ * the base, and some that the next component takes or drops. */
 struct set {
-    const uint32_t *parts; /* sorted */
+    uint32_t base; /* itself: it has none that go */
+    const uint32_t *parts; /* sorted; but for a base only those that go */
     uint32_t n;
-    uint32_t stay; /* the set of those that stay whatever comes */
-    bool has_effects;
-    struct vec by_name, by_glob; /* struct wait */
-    struct vec effects; /* struct effect */
+    struct vec by_name, by_glob; /* struct wait: of `parts` */
+    bool has_groups;
+    struct vec groups; /* uint32_t; but for a base only where it differs from what its base does */
 };
 
 struct wait {
@@ -51,10 +82,10 @@ struct wait {
 
 /* What was said last in a track. */
 struct state {
-    uint32_t said; /* CALL_BITS for each call */
-    uint32_t root_refuses; /* calls that the deepest git root refuses here and below */
-    uint32_t root, trees; /* enum git_place of the root's judge; those of other git directories */
-    uint32_t has_tree;
+    uint16_t said; /* CALL_BITS for each call */
+    uint8_t root_refuses; /* calls that the deepest git root refuses here and below */
+    uint8_t root, trees; /* enum git_place of the root's judge; those of other git directories */
+    uint8_t has_tree;
 };
 
 struct step {
@@ -65,10 +96,16 @@ struct step {
     bool is_masked; /* its own path comes to something else than what lies below */
 };
 
-/* A set and what was said, off the literal paths. */
+/* The groups of a set and what was said. */
 struct context {
     bool is_tried, is_queued;
-    struct vec left; /* uint32_t: effects that are not tried yet */
+    bool is_done; /* tried off the literal paths, so that nothing more can be */
+    struct vec left; /* uint32_t: groups that are not tried yet */
+};
+
+/* A difference that a group makes: the effects that it was not yet told with. */
+struct telling {
+    struct vec untold; /* uint32_t */
 };
 
 struct walker {
@@ -77,18 +114,33 @@ struct walker {
     struct vec parts; /* struct part */
     struct vec first_part; /* uint32_t, by rule */
     struct vec nodes; /* struct node */
+    const char *last_path; /* the literal one that was added last, or NULL */
+    struct vec way; /* struct landmark: on it */
     struct intern edges; /* node and name; the number of the child, less one */
-    struct intern set_keys, state_keys, context_keys;
-    struct vec sets, contexts;
+    struct intern set_keys, group_keys, outcomes, judgements, state_keys, context_keys;
+    struct intern shown_keys, telling_keys;
+    struct vec sets, effects, groups, contexts, tellings;
+    struct vec differences; /* uint32_t, by what is shown */
     struct vec completed; /* uint32_t */
     struct vec steps;
-    struct state *states, *shown; /* of the step that is made; what its path itself comes to */
+    bool *only_denies; /* by track: its patterns do nothing else */
+    struct state *states; /* of the step that is made */
+    uint16_t *shown; /* what its path itself comes to */
+    struct outcome *outcome;
     uint32_t *said;
     uint64_t *ranks, *exact_ranks;
     uint32_t *best, *exact;
-    uint32_t *begins; /* whether a rule names a git directory at this very place */
+    bool *begins; /* whether a rule names a git directory at this very place */
+    uint8_t refused[GIT_COPY + 1]; /* calls */
     bool has_git;
 };
+
+/* Whether every call is denied. */
+static inline bool
+walk_denies_all(uint32_t said)
+{
+    return (said & ~(WALK_IMPLIED * EACH_CALL)) == walk_said(ABX_VERDICT_DENY, false) * EACH_CALL;
+}
 
 static inline bool
 walk_push(struct vec *vec, uint32_t number)
@@ -101,20 +153,27 @@ walk_push(struct vec *vec, uint32_t number)
     return slot != NULL;
 }
 
-/* walk_sets.c: a set is known by its number; false or INTERN_NONE: no memory. */
+/* walk_sets.c: a set is known by its number; false or INTERN_NONE: no memory, or no work left. */
 bool walk_add_part(const struct walker *walker, struct vec *parts, uint32_t number);
-uint32_t walk_intern_set(struct walker *walker, struct vec *parts);
-/* What each kind of component does to a set, once. */
-bool walk_find_effects(struct walker *walker, uint32_t number);
+/* The set of the base's parts (INTERN_NONE: it has none) and these, which are sorted on the way. */
+uint32_t walk_intern_set(struct walker *walker, uint32_t base, struct vec *parts);
+/* What each component does to a set, once. */
+bool walk_find_groups(struct walker *walker, uint32_t number);
 bool walk_name_effect(
         struct walker *walker, uint32_t set, uint32_t number, struct effect *ret_effect);
+/* Whether the set makes something else of a component than its base does. */
+bool walk_set_changes(
+        const struct walker *walker, const struct set *set, const struct effect *effect);
 
-/* walk_said.c: of the step that is made. */
-/* A rule that matches all of the path so far. */
-void walk_compete(struct walker *walker, uint32_t number);
-/* Rules about git directories that stand at a node. */
-void walk_judge_node(struct walker *walker, const struct step *step);
-void walk_settle_track(struct walker *walker, uint32_t track);
-void walk_show_roots(struct walker *walker);
+/* walk_said.c */
+/* What rules that match all of the path so far come to, of which the `n` at `completed` are some
+ * and a node's the others. */
+void walk_compete(struct walker *walker, const struct effect *effect, uint32_t node, bool wins);
+/* Of the step that is made: what rules say, and where git directories are. */
+void walk_say(struct walker *walker, const void *before, const struct outcome *outcome);
+void walk_judge(struct walker *walker, const struct step *step, const struct judgement *judgement);
+void walk_make_judgement(const char *text, size_t length, struct judgement *ret_judgement);
+/* Which calls each kind of file of git refuses, once. */
+void walk_find_refusals(struct walker *walker);
 
 #endif

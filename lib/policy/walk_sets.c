@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sets of the parts that a path waits for, each kept once, and what a component does to one. */
+ * Sets of the parts that a path waits for, each kept once, and what components do to one: those
+ * that do the same, whatever was said before, are a group.  A set of which some parts wait for the
+ * next component only has groups of its own just for components that these take; any other does
+ * what it does to the base. */
 #include "policy/walk_private.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What a part of a set costs; it bounds memory, too. */
+#define PART_WORK 50u
 
 static int
 compare_numbers(const void *a, const void *b)
@@ -13,11 +19,49 @@ compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static void
+sort_numbers(struct vec *vec)
+{
+    uint32_t *numbers = vec->data;
+    size_t n = 1;
+
+    while (n < vec->count && numbers[n - 1] < numbers[n]) {
+        n++;
+    }
+    if (n >= vec->count) {
+        return; /* as they mostly come */
+    }
+    n = 0;
+    if (vec->count > 1) {
+        qsort(numbers, vec->count, sizeof *numbers, compare_numbers);
+    }
+    for (size_t i = 0; i < vec->count; i++) {
+        if (n == 0 || numbers[n - 1] != numbers[i]) {
+            numbers[n++] = numbers[i];
+        }
+    }
+    vec->count = n;
+}
+
+static bool
+has_number(const uint32_t *numbers, size_t n, uint32_t number)
+{
+    return n > 0 && bsearch(&number, numbers, n, sizeof number, compare_numbers) != NULL;
+}
+
 static const struct part *
 part_at(const struct walker *walker, uint32_t number)
 {
     return vec_at(&walker->parts, struct part, number);
 }
+
+static struct set *
+set_at(const struct walker *walker, uint32_t number)
+{
+    return vec_at(&walker->sets, struct set, number);
+}
+
+/* ---- sets ---- */
 
 /* Adds a part, and the one after it if it may stand for nothing. */
 bool
@@ -28,56 +72,40 @@ walk_add_part(const struct walker *walker, struct vec *parts, uint32_t number)
 }
 
 static bool
-fill_set(struct walker *walker, uint32_t number)
+fill_set(const struct walker *walker, struct set *set)
 {
-    struct vec by_name = VEC(struct wait), by_glob = VEC(struct wait), stay = VEC(uint32_t);
-    struct set *set = vec_at(&walker->sets, struct set, number);
-    uint32_t stays;
-    bool ok = true;
-
-    for (uint32_t i = 0; i < set->n && ok; i++) {
+    for (uint32_t i = 0; i < set->n; i++) {
         const struct part *part = part_at(walker, set->parts[i]);
+        struct wait *wait;
 
         if (part->part->kind == PART_DOUBLE) {
-            ok = walk_add_part(walker, &stay, set->parts[i]);
-        } else {
-            struct wait *wait = vec_add(part->part->kind == PART_LITERAL ? &by_name : &by_glob);
-
-            ok = wait != NULL;
-            if (ok) {
-                *wait = (struct wait){ .matter = part->matter, .part = set->parts[i] };
-            }
+            continue;
         }
+        wait = vec_add(part->part->kind == PART_LITERAL ? &set->by_name : &set->by_glob);
+        if (wait == NULL) {
+            return false;
+        }
+        *wait = (struct wait){ .matter = part->matter, .part = set->parts[i] };
     }
-    if (by_name.count > 1) {
-        qsort(by_name.data, by_name.count, sizeof(struct wait), compare_numbers);
+    if (set->by_name.count > 1) {
+        qsort(set->by_name.data, set->by_name.count, sizeof(struct wait), compare_numbers);
     }
-    set->by_name = by_name;
-    set->by_glob = by_glob;
-    stays = ok ? walk_intern_set(walker, &stay) : INTERN_NONE; /* moves `sets` */
-    vec_at(&walker->sets, struct set, number)->stay = stays;
-    vec_done(&stay);
-    return stays != INTERN_NONE;
+    return true;
 }
 
-/* The number of the set of these parts, which are sorted on the way. */
-uint32_t
-walk_intern_set(struct walker *walker, struct vec *parts)
+/* INTERN_NONE as `base`: the set is one itself. */
+static uint32_t
+intern_parts(struct walker *walker, uint32_t base, struct vec *parts)
 {
-    uint32_t *numbers = parts->data;
-    size_t n = 0, bytes;
     uint32_t number;
+    size_t bytes;
     struct set *set;
 
-    if (parts->count > 1) {
-        qsort(numbers, parts->count, sizeof *numbers, compare_numbers);
+    sort_numbers(parts);
+    if (!walk_push(parts, base) || !work_spend(walker->walk->work, PART_WORK * parts->count)) {
+        return INTERN_NONE;
     }
-    for (size_t i = 0; i < parts->count; i++) {
-        if (n == 0 || numbers[n - 1] != numbers[i]) {
-            numbers[n++] = numbers[i];
-        }
-    }
-    number = intern_put(&walker->set_keys, numbers, n * sizeof *numbers);
+    number = intern_put(&walker->set_keys, parts->data, parts->count * sizeof(uint32_t));
     if (number == INTERN_NONE || number < walker->sets.count) {
         return number;
     }
@@ -85,29 +113,74 @@ walk_intern_set(struct walker *walker, struct vec *parts)
     if (set == NULL) {
         return INTERN_NONE;
     }
+    set->base = base == INTERN_NONE ? number : base;
     set->parts = intern_bytes(&walker->set_keys, number, &bytes);
-    set->n = (uint32_t)n;
-    set->stay = number;
+    set->n = (uint32_t)parts->count - 1;
     set->by_name = set->by_glob = VEC(struct wait);
-    set->effects = VEC(struct effect);
-    return fill_set(walker, number) ? number : INTERN_NONE;
+    set->groups = VEC(uint32_t);
+    return fill_set(walker, set) ? number : INTERN_NONE;
 }
 
-static bool
-advance(const struct walker *walker, uint32_t number, struct vec *parts, struct vec *completed)
+/* The base and what of the parts stays, too. */
+static uint32_t
+add_staying(struct walker *walker, uint32_t base, const struct vec *parts)
 {
-    const struct part *part = part_at(walker, number);
+    struct vec all = VEC(uint32_t);
+    bool ok = true, is_more = false;
+    uint32_t number = base;
 
-    return part->is_last ? walk_push(completed, part->rule)
-                         : walk_add_part(walker, parts, number + 1);
+    for (size_t i = 0; i < parts->count && ok; i++) {
+        uint32_t part = *vec_at(parts, uint32_t, i);
+
+        if (part_at(walker, part)->part->kind == PART_DOUBLE) {
+            is_more = true;
+            ok = walk_add_part(walker, &all, part);
+        }
+    }
+    if (ok && is_more) {
+        const struct set *set = set_at(walker, base);
+
+        for (uint32_t i = 0; i < set->n && ok; i++) {
+            ok = walk_push(&all, set->parts[i]);
+        }
+        number = ok ? intern_parts(walker, INTERN_NONE, &all) : INTERN_NONE;
+    }
+    vec_done(&all);
+    return ok ? number : INTERN_NONE;
 }
 
-static bool
-advance_names(const struct walker *walker, const struct set *set, uint32_t name, struct vec *parts,
-        struct vec *completed)
+uint32_t
+walk_intern_set(struct walker *walker, uint32_t base, struct vec *parts)
+{
+    struct vec none = VEC(uint32_t);
+    uint32_t *numbers = parts->data;
+    const struct set *set;
+    size_t n = 0;
+
+    if (base == INTERN_NONE) {
+        base = intern_parts(walker, INTERN_NONE, &none);
+        vec_done(&none);
+    }
+    base = base == INTERN_NONE ? INTERN_NONE : add_staying(walker, base, parts);
+    if (base == INTERN_NONE) {
+        return INTERN_NONE;
+    }
+    set = set_at(walker, base);
+    for (size_t i = 0; i < parts->count; i++) {
+        if (!has_number(set->parts, set->n, numbers[i])) {
+            numbers[n++] = numbers[i];
+        }
+    }
+    parts->count = n;
+    return n == 0 ? base : intern_parts(walker, base, parts);
+}
+
+/* ---- effects ---- */
+
+static size_t
+first_wait(const struct set *set, uint32_t name)
 {
     size_t low = 0, high = set->by_name.count;
-    bool ok = true;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -118,104 +191,234 @@ advance_names(const struct walker *walker, const struct set *set, uint32_t name,
             high = middle;
         }
     }
-    for (; ok && low < set->by_name.count &&
-            vec_at(&set->by_name, struct wait, low)->matter == name;
-            low++) {
-        ok = advance(walker, vec_at(&set->by_name, struct wait, low)->part, parts, completed);
-    }
-    return ok;
+    return low;
 }
 
-/* What a component does to a set; its completed rules go to the end of `completed`. */
 static bool
-make_effect(struct walker *walker, uint32_t from, uint32_t name, uint32_t kind,
-        struct effect *ret_effect)
+waits_for(const struct set *set, size_t at, uint32_t name)
 {
-    const struct set *set = vec_at(&walker->sets, struct set, from);
-    struct vec parts = VEC(uint32_t);
-    size_t n_completed = walker->completed.count;
-    bool ok = true;
-    uint32_t next = set->stay;
+    return at < set->by_name.count && vec_at(&set->by_name, struct wait, at)->matter == name;
+}
 
-    if (name != INTERN_NONE) {
-        ok = advance_names(walker, set, name, &parts, &walker->completed);
+static bool
+advance(struct walker *walker, uint32_t number, struct vec *parts)
+{
+    const struct part *part = part_at(walker, number);
+
+    return part->is_last ? walk_push(&walker->completed, part->rule)
+                         : walk_add_part(walker, parts, number + 1);
+}
+
+static bool
+advance_set(struct walker *walker, const struct set *set, const struct effect *effect,
+        struct vec *parts)
+{
+    bool ok = true;
+
+    for (size_t i = first_wait(set, effect->name);
+            ok && effect->name != INTERN_NONE && waits_for(set, i, effect->name); i++) {
+        ok = advance(walker, vec_at(&set->by_name, struct wait, i)->part, parts);
     }
     for (size_t i = 0; i < set->by_glob.count && ok; i++) {
         const struct wait *wait = vec_at(&set->by_glob, struct wait, i);
 
-        if (kind_has_glob(&walker->kinds, kind, wait->matter)) {
-            ok = advance(walker, wait->part, &parts, &walker->completed);
+        if (kind_has_glob(&walker->kinds, effect->kind, wait->matter)) {
+            ok = advance(walker, wait->part, parts);
         }
     }
-    if (ok && parts.count > 0) {
-        const struct set *stay = vec_at(&walker->sets, struct set, set->stay);
+    return ok;
+}
 
-        for (uint32_t i = 0; i < stay->n && ok; i++) {
-            ok = walk_push(&parts, stay->parts[i]);
-        }
-        next = ok ? walk_intern_set(walker, &parts) : INTERN_NONE;
-    }
+/* Where a component of this name and kind leads from a set; its completed rules go to the end of
+ * `completed`. */
+static bool
+make_effect(struct walker *walker, uint32_t from, struct effect *effect)
+{
+    uint32_t base = set_at(walker, from)->base;
+    struct vec parts = VEC(uint32_t);
+    bool ok;
+
+    effect->first = (uint32_t)walker->completed.count;
+    ok = advance_set(walker, set_at(walker, base), effect, &parts) &&
+         (base == from || advance_set(walker, set_at(walker, from), effect, &parts));
+    effect->n = (uint32_t)walker->completed.count - effect->first;
+    effect->set = ok ? walk_intern_set(walker, base, &parts) : INTERN_NONE;
     vec_done(&parts);
-    ret_effect->name = name;
-    ret_effect->set = next;
-    ret_effect->first = (uint32_t)n_completed;
-    ret_effect->n = (uint32_t)(walker->completed.count - n_completed);
-    return ok && next != INTERN_NONE;
+    return effect->set != INTERN_NONE;
+}
+
+static void
+name_effect(const struct walker *walker, uint32_t number, struct effect *ret_effect)
+{
+    const struct kind_name *name = vec_at(&walker->kinds.names, struct kind_name, number);
+
+    *ret_effect = (struct effect){
+        .text = name->text, .length = name->length, .name = number, .kind = name->kind
+    };
 }
 
 bool
 walk_name_effect(struct walker *walker, uint32_t set, uint32_t number, struct effect *ret_effect)
 {
-    const struct kind_name *name = vec_at(&walker->kinds.names, struct kind_name, number);
-
-    ret_effect->text = name->text;
-    ret_effect->length = name->length;
-    return make_effect(walker, set, number, name->kind, ret_effect);
+    name_effect(walker, number, ret_effect);
+    return make_effect(walker, set, ret_effect);
 }
 
 static bool
-add_effect(struct walker *walker, uint32_t set, const struct effect *effect)
+takes_kind(const struct walker *walker, const struct set *set, uint32_t kind)
 {
-    struct effect *slot = vec_add(&vec_at(&walker->sets, struct set, set)->effects);
+    bool takes = false;
 
-    if (slot != NULL) {
-        *slot = *effect;
+    for (size_t i = 0; i < set->by_glob.count && !takes; i++) {
+        takes = kind_has_glob(&walker->kinds, kind, vec_at(&set->by_glob, struct wait, i)->matter);
     }
-    return slot != NULL;
+    return takes;
 }
 
-/* One of each kind; names that some part of the set waits for; and those that are all of a kind. */
 bool
-walk_find_effects(struct walker *walker, uint32_t number)
+walk_set_changes(const struct walker *walker, const struct set *set, const struct effect *effect)
 {
-    uint32_t last = INTERN_NONE;
+    return (effect->name != INTERN_NONE &&
+                   waits_for(set, first_wait(set, effect->name), effect->name)) ||
+           takes_kind(walker, set, effect->kind);
+}
+
+/* ---- groups ---- */
+
+static uint32_t
+judgement_of(struct walker *walker, const struct effect *effect)
+{
+    struct judgement judgement;
+
+    if (!walker->has_git) {
+        return 0;
+    }
+    walk_make_judgement(effect->text, effect->length, &judgement);
+    return intern_put(&walker->judgements, &judgement, sizeof judgement);
+}
+
+/* The group of an effect on a set; a new one has none yet. */
+static struct group *
+group_of(struct walker *walker, uint32_t set, const struct effect *effect)
+{
+    uint32_t key[4] = { set, effect->set, 0, judgement_of(walker, effect) };
+    struct vec *groups = &set_at(walker, set)->groups;
+    struct group *group;
+    uint32_t number;
+
+    walk_compete(walker, effect, NO_NODE, false);
+    key[2] = intern_put(
+            &walker->outcomes, walker->outcome, walker->walk->n_tracks * sizeof *walker->outcome);
+    number = key[2] == INTERN_NONE || key[3] == INTERN_NONE
+                     ? INTERN_NONE
+                     : intern_put(&walker->group_keys, key, sizeof key);
+    if (number == INTERN_NONE) {
+        return NULL;
+    }
+    if (number < walker->groups.count) {
+        return vec_at(&walker->groups, struct group, number);
+    }
+    group = vec_add(&walker->groups);
+    if (group == NULL || !walk_push(groups, number)) {
+        return NULL;
+    }
+    *group = (struct group){ .set = effect->set,
+        .outcome = key[2],
+        .judged = key[3],
+        .effects = VEC(uint32_t),
+        .waiting = VEC(uint32_t) };
+    return group;
+}
+
+static bool
+add_effect(struct walker *walker, uint32_t set, struct effect *effect)
+{
+    uint32_t number = (uint32_t)walker->effects.count;
+    struct group *group;
+    struct effect *slot;
+
+    if (!make_effect(walker, set, effect)) {
+        return false;
+    }
+    group = group_of(walker, set, effect);
+    slot = group == NULL ? NULL : vec_add(&walker->effects);
+    if (slot == NULL) {
+        return false;
+    }
+    *slot = *effect;
+    return walk_push(&group->effects, number) &&
+           (effect->n == 0 || walk_push(&group->waiting, number));
+}
+
+static bool
+add_names(struct walker *walker, uint32_t number, struct vec *names)
+{
     struct effect effect;
     bool ok = true;
 
-    vec_at(&walker->sets, struct set, number)->has_effects = true;
-    for (size_t i = 0; ok && i < vec_at(&walker->sets, struct set, number)->by_name.count; i++) {
-        uint32_t name =
-                vec_at(&vec_at(&walker->sets, struct set, number)->by_name, struct wait, i)->matter;
+    sort_numbers(names);
+    for (size_t i = 0; i < names->count && ok; i++) {
+        uint32_t name = *vec_at(names, uint32_t, i);
 
-        if (name != last && vec_at(&walker->kinds.names, struct kind_name, name)->is_possible) {
-            ok = walk_name_effect(walker, number, name, &effect) &&
-                 add_effect(walker, number, &effect);
+        if (vec_at(&walker->kinds.names, struct kind_name, name)->is_possible) {
+            name_effect(walker, name, &effect);
+            ok = add_effect(walker, number, &effect);
         }
-        last = name;
+    }
+    return ok;
+}
+
+/* Names that a set waits for, of any kind or of those that another takes. */
+static bool
+note_names(const struct walker *walker, const struct set *set, const struct set *taken_by,
+        struct vec *names)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < set->by_name.count && ok; i++) {
+        uint32_t name = vec_at(&set->by_name, struct wait, i)->matter;
+
+        if (taken_by == NULL ||
+                takes_kind(walker, taken_by,
+                        vec_at(&walker->kinds.names, struct kind_name, name)->kind)) {
+            ok = walk_push(names, name);
+        }
+    }
+    return ok;
+}
+
+/* One of each kind, and of the names those that are waited for, and those that are all of a kind.
+ */
+bool
+walk_find_groups(struct walker *walker, uint32_t number)
+{
+    const struct set *set = set_at(walker, number);
+    bool is_base = set->base == number;
+    uint64_t n_globs = set->by_glob.count + set_at(walker, set->base)->by_glob.count + 1;
+    struct vec names = VEC(uint32_t);
+    bool ok = note_names(walker, set, NULL, &names);
+
+    if (!is_base && set->by_glob.count > 0) {
+        ok = ok && note_names(walker, set_at(walker, set->base), set, &names);
     }
     for (uint32_t i = 0; i < walker->kinds.kinds.count && ok; i++) {
         const struct kind *kind = vec_at(&walker->kinds.kinds, struct kind, i);
+        struct effect effect = {
+            .text = kind->example, .length = kind->example_length, .name = INTERN_NONE, .kind = i
+        };
 
-        if (kind->example != NULL) {
-            effect.text = kind->example;
-            effect.length = kind->example_length;
-            ok = make_effect(walker, number, INTERN_NONE, i, &effect) &&
-                 add_effect(walker, number, &effect);
+        if (!is_base && !takes_kind(walker, set_at(walker, number), i)) {
+            continue;
         }
+        ok = kind->example == NULL || add_effect(walker, number, &effect);
         for (size_t k = 0; k < kind->only.count && ok; k++) {
-            ok = walk_name_effect(walker, number, *vec_at(&kind->only, uint32_t, k), &effect) &&
-                 add_effect(walker, number, &effect);
+            ok = walk_push(&names, *vec_at(&kind->only, uint32_t, k));
         }
     }
+    set_at(walker, number)->has_groups = true;
+    ok = ok &&
+         work_spend(walker->walk->work, n_globs * (walker->kinds.kinds.count + names.count)) &&
+         add_names(walker, number, &names);
+    vec_done(&names);
     return ok;
 }

@@ -2,11 +2,15 @@
  * Owns abx_report, which is immutable once it was handed out. */
 #include "supervise/report.h"
 
+#include "base/mem.h"
+#include "base/str.h"
+#include "policy/intern.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct report_row {
-    char *texts[REPORT_COLUMNS_MAX];
+    const char *texts[REPORT_COLUMNS_MAX]; /* the report's */
 };
 
 struct abx_report {
@@ -14,6 +18,7 @@ struct abx_report {
     const char *const *columns;
     size_t n_columns;
     struct vec rows; /* struct report_row */
+    struct intern texts; /* each once, since most stand in many rows */
 };
 
 abx_report *
@@ -26,6 +31,7 @@ report_new(const char *const *columns, size_t n_columns)
         report->columns = columns;
         report->n_columns = n_columns;
         report->rows = VEC(struct report_row);
+        intern_init(&report->texts);
     }
     return report;
 }
@@ -34,11 +40,19 @@ bool
 report_add(abx_report *report, const char *const *texts)
 {
     struct report_row *row = vec_add(&report->rows);
+    AUTO(str_done) struct str escaped = { 0 };
     bool ok = row != NULL;
 
     for (size_t i = 0; ok && i < report->n_columns; i++) {
-        row->texts[i] = text_escape(texts[i], strlen(texts[i]), false);
-        ok = row->texts[i] != NULL;
+        uint32_t number;
+
+        escaped.length = 0;
+        str_add_escaped(&escaped, texts[i], strlen(texts[i]), false);
+        str_add_bytes(&escaped, "", 1);
+        number = escaped.failed ? INTERN_NONE
+                                : intern_put(&report->texts, escaped.data, escaped.length);
+        ok = number != INTERN_NONE;
+        row->texts[i] = ok ? intern_bytes(&report->texts, number, NULL) : NULL;
     }
     return ok;
 }
@@ -92,11 +106,7 @@ report_unref(abx_report *report)
             atomic_fetch_sub_explicit(&report->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    for (size_t row = 0; row < report->rows.count; row++) {
-        for (size_t i = 0; i < report->n_columns; i++) {
-            free(vec_at(&report->rows, struct report_row, row)->texts[i]);
-        }
-    }
     vec_done(&report->rows);
+    intern_done(&report->texts);
     free(report);
 }

@@ -136,10 +136,10 @@ static const struct compare_case {
 };
 
 static void
-show_rows(const struct vec *findings)
+show_rows(const struct findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *f = vec_at(findings, struct finding, i);
+    for (size_t i = 0; i < findings->rows.count; i++) {
+        const struct finding *f = vec_at(&findings->rows, struct finding, i);
 
         printf("  %d %s %s: %s -> %s by %s, %s\n", f->change, f->request, f->example, f->before,
                 f->after, f->rule_before, f->rule_after);
@@ -149,10 +149,10 @@ show_rows(const struct vec *findings)
 static const char *const change_words[] = { "wider", "narrower", "changed", "idle" };
 
 static bool
-has_row(const struct vec *findings, const char *text)
+has_row(const struct findings *findings, const char *text)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *f = vec_at(findings, struct finding, i);
+    for (size_t i = 0; i < findings->rows.count; i++) {
+        const struct finding *f = vec_at(&findings->rows, struct finding, i);
         char own[512];
 
         snprintf(own, sizeof own, "%s %s %s", change_words[f->change], f->request, f->example);
@@ -169,7 +169,7 @@ START_TEST(each_pair_of_the_table_compares_as_it_says)
     const struct compare_case *c = &cases[_i];
     AUTO(abx_policy_unrefp) abx_policy *before = policy_of(c->before);
     AUTO(abx_policy_unrefp) abx_policy *after = policy_of(c->after);
-    struct vec findings;
+    struct findings findings;
     struct fail fail = { 0 };
     uint32_t relation;
 
@@ -301,7 +301,7 @@ draw_policy(bool again, bool of_network)
 
 struct trial {
     abx_policy *sides[2];
-    struct vec findings;
+    struct findings findings;
     uint32_t relation, found;
     bool decides[64]; /* rules of the only layer of sides[1] */
     unsigned n;
@@ -316,8 +316,8 @@ check_idle(const struct trial *trial, const struct ruling *ruling)
         return;
     }
     snprintf(id, sizeof id, "%s#%s", ruling->source, ruling->id);
-    for (size_t i = 0; i < trial->findings.count; i++) {
-        const struct finding *f = vec_at(&trial->findings, struct finding, i);
+    for (size_t i = 0; i < trial->findings.rows.count; i++) {
+        const struct finding *f = vec_at(&trial->findings.rows, struct finding, i);
 
         /* A rule is one for each access, and what it implies has its name. */
         ck_assert_msg(f->change != FINDING_IDLE || strcmp(f->rule_after, id) != 0 ||
@@ -346,8 +346,8 @@ try(struct trial *trial, const abx_request *request, const char *word)
     }
     trial->found |=
             more[after.verdict] > more[before.verdict] ? ABX_RELATION_WIDER : ABX_RELATION_NARROWER;
-    for (size_t i = 0; i < trial->findings.count && !shown; i++) {
-        const struct finding *f = vec_at(&trial->findings, struct finding, i);
+    for (size_t i = 0; i < trial->findings.rows.count && !shown; i++) {
+        const struct finding *f = vec_at(&trial->findings.rows, struct finding, i);
 
         shown = strcmp(f->before, verdict_names[before.verdict]) == 0 &&
                 strcmp(f->after, verdict_names[after.verdict]) == 0 &&
