@@ -6,8 +6,11 @@
 #include "base/mem.h"
 #include "policy/ruling.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define NAME_WORK 1000u /* what it costs to look at a name */
 
 struct address {
     uint8_t bytes[16];
@@ -86,6 +89,14 @@ open_blocks(struct host_pass *pass, size_t *next, const struct host_pattern *hos
     return true;
 }
 
+/* A name and a port of it for which an address makes a difference, and what comes of it. */
+struct witness {
+    bool found;
+    uint32_t port;
+    abx_verdict verdicts[SIDES];
+    char name[POLICY_HOST_SIZE + 16];
+};
+
 /* What an address comes to at a range of ports, for a name that led to it. */
 struct resolved {
     const char *address;
@@ -97,8 +108,10 @@ struct resolved {
  * range.  What the name's own verdicts make of it the other way is said of the name. */
 static bool
 differs_for(struct host_pass *pass, const struct resolved *resolved,
-        const struct host_pattern *name, uint32_t *ret_port, abx_verdict verdicts[SIDES])
+        const struct host_pattern *name, struct witness *ret_witness)
 {
+    abx_verdict *verdicts = ret_witness->verdicts;
+
     for (size_t i = 0; i <= pass->edges.count; i++) {
         uint32_t port = i == 0 ? resolved->first : *vec_at(&pass->edges, uint32_t, i - 1);
 
@@ -115,41 +128,78 @@ differs_for(struct host_pass *pass, const struct resolved *resolved,
                 verdict_is_stricter(verdicts[BEFORE], verdicts[AFTER]) ==
                         verdict_is_stricter(
                                 resolved->by_address[BEFORE], resolved->by_address[AFTER])) {
-            *ret_port = port;
+            ret_witness->port = port;
             return true;
         }
     }
     return false;
 }
 
-/* Some name and port for which the address makes a difference, if there are. */
+/* The first name and port for which what is resolved makes a difference. */
 static abx_status
-compare_resolved(struct host_pass *pass, const struct resolved *resolved, struct fail *fail)
+find_witness(struct host_pass *pass, const struct resolved *resolved, struct witness *ret_witness,
+        struct fail *fail)
 {
-    abx_request request = {
-        .size = sizeof request, .kind = ABX_REQUEST_CONNECT, .target = resolved->address
-    };
     struct vec speakers = pass->speakers, edges = pass->edges;
+    struct work *work = &pass->comparison->work;
     struct host_pattern name;
-    bool is_end = false, found = false;
-    abx_verdict verdicts[SIDES];
+    bool is_end = false;
     abx_status r = ABX_OK;
 
     pass->speakers = VEC(struct speaker);
     pass->edges = VEC(uint32_t);
-    for (size_t i = 0; !is_end && !found && r == ABX_OK; i++) {
+    for (size_t i = 0; !is_end && !ret_witness->found && r == ABX_OK; i++) {
         if (!host_pass_example(pass, i, &name, &is_end)) {
             continue;
         }
         host_pass_next(pass);
-        r = host_pass_name(pass, &name) && host_pass_edges(pass) ? ABX_OK : fail_nomem(fail);
-        found = r == ABX_OK && differs_for(pass, resolved, &name, &request.port, verdicts);
+        r = host_pass_name(pass, &name) && host_pass_edges(pass) &&
+                            work_spend(work, NAME_WORK + pass->edges.count * pass->speakers.count)
+                    ? ABX_OK
+                    : work_fail(work, fail);
+        if (r == ABX_OK && differs_for(pass, resolved, &name, ret_witness)) {
+            ret_witness->found = true;
+            snprintf(ret_witness->name, sizeof ret_witness->name, "%s", name.name);
+        }
     }
     vec_done(&pass->speakers);
     vec_done(&pass->edges);
     pass->speakers = speakers;
     pass->edges = edges;
-    return found ? comparison_ask(pass->comparison, &request, name.name, verdicts, NULL, fail) : r;
+    return r;
+}
+
+/* Which name it is depends on the ports and verdicts alone, so it is looked for once for all
+ * addresses that have these. */
+static abx_status
+compare_resolved(struct host_pass *pass, const struct resolved *resolved, struct fail *fail)
+{
+    const uint32_t key[] = { resolved->first, resolved->last, resolved->by_address[BEFORE],
+        resolved->by_address[AFTER] };
+    uint32_t number = intern_put(&pass->resolved, key, sizeof key);
+    abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_CONNECT, .target = resolved->address
+    };
+    const struct witness *witness;
+
+    if (number == INTERN_NONE) {
+        return fail_nomem(fail);
+    }
+    if (number == pass->witnesses.count) {
+        struct witness *slot = vec_add(&pass->witnesses);
+
+        if (slot == NULL) {
+            return fail_nomem(fail);
+        }
+        if (find_witness(pass, resolved, slot, fail) < 0) {
+            return fail->status;
+        }
+    }
+    witness = vec_at(&pass->witnesses, struct witness, number);
+    request.port = witness->port;
+    return witness->found ? comparison_ask(pass->comparison, &request, witness->name,
+                                    witness->verdicts, NULL, fail)
+                          : ABX_OK;
 }
 
 static abx_status
@@ -215,6 +265,8 @@ compare_addressed(struct host_pass *pass, struct fail *fail)
         vec_done(&addresses);
         return fail_nomem(fail);
     }
+    pass->witnesses = VEC(struct witness);
+    intern_init(&pass->resolved);
     qsort(addresses.data, addresses.count, sizeof(struct address), compare_addresses);
     host.prefix = 128;
     for (size_t i = 0; i < addresses.count && r == ABX_OK; i++) {
@@ -226,6 +278,8 @@ compare_addressed(struct host_pass *pass, struct fail *fail)
         memcpy(host.bytes, address->bytes, 16);
         r = open_blocks(pass, &next, &host) ? compare_address(pass, &host, fail) : fail_nomem(fail);
     }
+    vec_done(&pass->witnesses);
+    intern_done(&pass->resolved);
     vec_done(&addresses);
     return r;
 }

@@ -362,8 +362,17 @@ abx_status
 host_pass_ports(struct host_pass *pass, const char *target, const struct host_pattern *host,
         struct fail *fail)
 {
+    struct work *work = &pass->comparison->work;
     uint32_t requests_at = 0;
     abx_status r = host_pass_edges(pass) ? ABX_OK : fail_nomem(fail);
+
+    /* At an address that is closed each that speaks looks for one that opens it. */
+    if (r == ABX_OK && !work_spend(work, pass->edges.count * pass->speakers.count *
+                                                 (host->form == HOST_ADDRESS && host_is_closed(host)
+                                                                 ? pass->speakers.count
+                                                                 : 4))) {
+        r = work_fail(work, fail);
+    }
 
     for (size_t i = 0; i < pass->edges.count && r == ABX_OK; i++) {
         uint32_t port = *vec_at(&pass->edges, uint32_t, i);

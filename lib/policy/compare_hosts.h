@@ -28,6 +28,8 @@ struct host_pass {
     struct vec blocks; /* uint32_t: rules for addresses, outer and lower ones first */
     struct vec open; /* uint32_t: those that the address is in */
     struct vec speakers, edges; /* of the host that is looked at */
+    struct intern resolved; /* what addresses came to; numbers are indices of `witnesses` */
+    struct vec witnesses;
     unsigned fresh; /* a label "x%u" that no rule has */
 };
 

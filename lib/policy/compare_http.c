@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a walk costs before it begins, and a rule about requests that is looked at for it. */
+#define WALK_WORK 20000u
+#define REQUEST_WORK 50u
+
 struct http_pass {
     struct comparison *comparison;
     const char *host;
@@ -191,6 +195,9 @@ with_action(const struct http_pass *pass, unsigned side, const struct http_rule 
 static bool
 add_requests(const struct http_pass *pass, struct walk *walk, const struct speaker *speaker)
 {
+    if (!work_spend(walk->work, speaker->rule->n_http * REQUEST_WORK)) {
+        return false;
+    }
     for (uint32_t i = 0; i < speaker->rule->n_http; i++) {
         const struct http_rule *http = &speaker->rule->http[i];
         struct walk_rule *own;
@@ -233,13 +240,14 @@ walk_method(struct http_pass *pass, const struct vec *speakers, struct fail *fai
         .find_differences = find_differences,
         .visit = visit,
         .n_tracks = track_of(pass, AFTER, side_layers(pass->comparison, AFTER)) };
-    abx_status r = ABX_OK;
+    abx_status r = work_spend(walk.work, WALK_WORK + speakers->count) ? ABX_OK
+                                                                      : work_fail(walk.work, fail);
 
     for (size_t i = 0; i < speakers->count && r == ABX_OK; i++) {
         const struct speaker *speaker = vec_at(speakers, struct speaker, i);
 
         if (counts(pass, speaker)) {
-            r = add_requests(pass, &walk, speaker) ? ABX_OK : fail_nomem(fail);
+            r = add_requests(pass, &walk, speaker) ? ABX_OK : work_fail(walk.work, fail);
         }
     }
     r = r == ABX_OK ? walk_all(&walk, fail) : r;

@@ -229,21 +229,29 @@ visit(struct walker *walker, const struct step *step, uint32_t difference, struc
     return walker->walk->visit(walker->walk->data, walker->said, difference, &place, fail);
 }
 
-/* Whether a step by this effect can be off the literal paths; `set` is the step's. */
+static struct group *
+group_at(const struct walker *walker, uint32_t number)
+{
+    return vec_at(&walker->groups, struct group, number);
+}
+
+/* Whether a step by this effect of a group of the set `of` can be off the literal paths. */
 static bool
 is_open(const struct walker *walker, const struct step *from, uint32_t of,
-        const struct effect *effect)
+        const struct group *group, const struct effect *effect)
 {
+    const struct set *set = vec_at(&walker->sets, struct set, from->set);
+
     return (effect->name == INTERN_NONE || child_of(walker, from->node, effect->name) == NO_NODE) &&
-           (from->set == of ||
-                   !walk_set_changes(walker, vec_at(&walker->sets, struct set, from->set), effect));
+           (from->set == of ? walk_group_has(walker, set, group, effect)
+                            : !walk_set_changes(walker, set, effect));
 }
 
 /* A new one has all effects of the group. */
 static struct telling *
 telling_of(struct walker *walker, uint32_t number, uint32_t difference)
 {
-    const struct group *group = vec_at(&walker->groups, struct group, number);
+    const struct group *group = group_at(walker, number);
     uint32_t key[2] = { number, difference };
     uint32_t at = intern_put(&walker->telling_keys, key, sizeof key);
     struct telling *telling;
@@ -268,7 +276,8 @@ tell_group(struct walker *walker, const struct step *step, uint32_t of, uint32_t
         uint32_t difference, struct fail *fail)
 {
     const struct step from = *vec_at(&walker->steps, struct step, step->from);
-    struct telling *telling = telling_of(walker, number, difference);
+    const struct group *group = group_at(walker, number);
+    struct telling *telling = telling_of(walker, group->origin, difference);
     size_t n = 0, count = telling == NULL ? 0 : telling->untold.count;
     abx_status r = telling == NULL ? fail_nomem(fail) : ABX_OK;
 
@@ -277,7 +286,7 @@ tell_group(struct walker *walker, const struct step *step, uint32_t of, uint32_t
         const struct effect *effect = vec_at(&walker->effects, struct effect, *at);
         struct step own = *step;
 
-        if (!is_open(walker, &from, of, effect)) {
+        if (!is_open(walker, &from, of, group, effect)) {
             *vec_at(&telling->untold, uint32_t, n++) = *at;
             continue;
         }
@@ -296,21 +305,22 @@ tell_group(struct walker *walker, const struct step *step, uint32_t of, uint32_t
 
 /* Rules win by an effect that a step can be made by. */
 static void
-note_wins(struct walker *walker, const struct step *from, uint32_t of, struct group *group)
+note_wins(struct walker *walker, const struct step *from, uint32_t of, const struct group *group)
 {
+    struct vec *waiting = &group_at(walker, group->origin)->waiting;
     size_t n = 0;
 
-    for (size_t i = 0; i < group->waiting.count; i++) {
-        uint32_t *at = vec_at(&group->waiting, uint32_t, i);
+    for (size_t i = 0; i < waiting->count; i++) {
+        uint32_t *at = vec_at(waiting, uint32_t, i);
         const struct effect *effect = vec_at(&walker->effects, struct effect, *at);
 
-        if (is_open(walker, from, of, effect)) {
+        if (is_open(walker, from, of, group, effect)) {
             walk_compete(walker, effect, NO_NODE, true);
         } else {
-            *vec_at(&group->waiting, uint32_t, n++) = *at;
+            *vec_at(waiting, uint32_t, n++) = *at;
         }
     }
-    group->waiting.count = n;
+    waiting->count = n;
 }
 
 /* ---- steps ---- */
@@ -448,7 +458,7 @@ go(struct walker *walker, uint32_t from, const struct move *move, struct fail *f
             judgement = &own;
         }
     } else {
-        struct group *group = vec_at(&walker->groups, struct group, move->group);
+        struct group *group = group_at(walker, move->group);
 
         note_wins(walker, vec_at(&walker->steps, struct step, from), move->of, group);
         walk_say(walker, before, intern_bytes(&walker->outcomes, group->outcome, NULL));
@@ -495,12 +505,13 @@ go_to_children(struct walker *walker, uint32_t number, struct fail *fail)
 static uint32_t
 open_effect(const struct walker *walker, const struct step *from, uint32_t of, uint32_t number)
 {
-    const struct vec *effects = &vec_at(&walker->groups, struct group, number)->effects;
+    const struct group *group = group_at(walker, number);
+    const struct vec *effects = &group_at(walker, group->origin)->effects;
 
     for (size_t i = 0; i < effects->count; i++) {
         uint32_t at = *vec_at(effects, uint32_t, i);
 
-        if (is_open(walker, from, of, vec_at(&walker->effects, struct effect, at))) {
+        if (is_open(walker, from, of, group, vec_at(&walker->effects, struct effect, at))) {
             return at;
         }
     }
@@ -519,8 +530,7 @@ go_by_groups(struct walker *walker, uint32_t number, uint32_t of, struct fail *f
     if (context == NULL) {
         return fail_nomem(fail);
     }
-    if (!context->is_tried && !vec_at(&walker->sets, struct set, of)->has_groups &&
-            !walk_find_groups(walker, of)) {
+    if (!context->is_tried && !walk_find_groups(walker, of)) {
         return work_fail(walker->walk->work, fail);
     }
     groups = context->is_tried ? context->left : vec_at(&walker->sets, struct set, of)->groups;
@@ -534,6 +544,7 @@ go_by_groups(struct walker *walker, uint32_t number, uint32_t of, struct fail *f
             r = walk_push(&left, group) ? ABX_OK : fail_nomem(fail);
         } else {
             effect = *vec_at(&walker->effects, struct effect, which);
+            effect.set = group_at(walker, group)->set;
             r = go(walker, number, &move, fail);
         }
     }

@@ -53,9 +53,10 @@ struct outcome {
 struct group {
     uint32_t set;
     uint32_t outcome, judged; /* in `outcomes`, `judgements` */
+    uint32_t origin; /* the group that has the effects: itself, or one of the base */
+    uint32_t kind; /* of the base's the set's globs take these as they take this kind */
     struct vec effects; /* uint32_t */
-    struct vec
-            waiting; /* uint32_t: effects that no step was made by, so that nothing won by them */
+    struct vec waiting; /* uint32_t: effects that no step was made by yet; none of them won */
 };
 
 /* What git makes of a name in each place. */
@@ -164,6 +165,9 @@ bool walk_name_effect(
 /* Whether the set makes something else of a component than its base does. */
 bool walk_set_changes(
         const struct walker *walker, const struct set *set, const struct effect *effect);
+/* Whether an effect of the group's origin is one of the group, which is the set's. */
+bool walk_group_has(const struct walker *walker, const struct set *set, const struct group *group,
+        const struct effect *effect);
 
 /* walk_said.c */
 /* What rules that match all of the path so far come to, of which the `n` at `completed` are some

@@ -297,37 +297,40 @@ judgement_of(struct walker *walker, const struct effect *effect)
     return intern_put(&walker->judgements, &judgement, sizeof judgement);
 }
 
+/* A group of a set, which may be there; one that is `like` another has that one's effects. */
+static struct group *
+add_group(struct walker *walker, uint32_t set, const struct group *like)
+{
+    const uint32_t key[] = { set, like->set, like->outcome, like->judged, like->origin,
+        like->kind };
+    uint32_t number = intern_put(&walker->group_keys, key, sizeof key);
+    struct group *group;
+
+    if (number == INTERN_NONE || number < walker->groups.count) {
+        return number == INTERN_NONE ? NULL : vec_at(&walker->groups, struct group, number);
+    }
+    group = vec_add(&walker->groups);
+    if (group == NULL || !walk_push(&set_at(walker, set)->groups, number)) {
+        return NULL;
+    }
+    *group = *like;
+    group->origin = like->origin == INTERN_NONE ? number : like->origin;
+    group->effects = group->waiting = VEC(uint32_t);
+    return group;
+}
+
 /* The group of an effect on a set; a new one has none yet. */
 static struct group *
 group_of(struct walker *walker, uint32_t set, const struct effect *effect)
 {
-    uint32_t key[4] = { set, effect->set, 0, judgement_of(walker, effect) };
-    struct vec *groups = &set_at(walker, set)->groups;
-    struct group *group;
-    uint32_t number;
+    struct group own = { .set = effect->set, .origin = INTERN_NONE };
 
     walk_compete(walker, effect, NO_NODE, false);
-    key[2] = intern_put(
+    own.judged = judgement_of(walker, effect);
+    own.outcome = intern_put(
             &walker->outcomes, walker->outcome, walker->walk->n_tracks * sizeof *walker->outcome);
-    number = key[2] == INTERN_NONE || key[3] == INTERN_NONE
-                     ? INTERN_NONE
-                     : intern_put(&walker->group_keys, key, sizeof key);
-    if (number == INTERN_NONE) {
-        return NULL;
-    }
-    if (number < walker->groups.count) {
-        return vec_at(&walker->groups, struct group, number);
-    }
-    group = vec_add(&walker->groups);
-    if (group == NULL || !walk_push(groups, number)) {
-        return NULL;
-    }
-    *group = (struct group){ .set = effect->set,
-        .outcome = key[2],
-        .judged = key[3],
-        .effects = VEC(uint32_t),
-        .waiting = VEC(uint32_t) };
-    return group;
+    return own.outcome == INTERN_NONE || own.judged == INTERN_NONE ? NULL
+                                                                   : add_group(walker, set, &own);
 }
 
 static bool
@@ -350,6 +353,107 @@ add_effect(struct walker *walker, uint32_t set, struct effect *effect)
            (effect->n == 0 || walk_push(&group->waiting, number));
 }
 
+/* ---- what the base does to what a set takes, too ---- */
+
+static bool
+is_taken_alike(const struct walker *walker, const struct set *set, uint32_t a, uint32_t b)
+{
+    bool is_alike = true;
+
+    for (size_t i = 0; i < set->by_glob.count && is_alike && a != b; i++) {
+        uint32_t glob = vec_at(&set->by_glob, struct wait, i)->matter;
+
+        is_alike = kind_has_glob(&walker->kinds, a, glob) == kind_has_glob(&walker->kinds, b, glob);
+    }
+    return is_alike;
+}
+
+bool
+walk_group_has(const struct walker *walker, const struct set *set, const struct group *group,
+        const struct effect *effect)
+{
+    return vec_at(&walker->groups, struct group, group->origin) == group ||
+           ((effect->name == INTERN_NONE ||
+                    !waits_for(set, first_wait(set, effect->name), effect->name)) &&
+                   is_taken_alike(walker, set, effect->kind, group->kind));
+}
+
+/* Whether a part that the set waits for beside its base's ends with such a component. */
+static bool
+completes(const struct walker *walker, const struct set *set, uint32_t kind)
+{
+    bool does = false;
+
+    for (size_t i = 0; i < set->by_glob.count && !does; i++) {
+        const struct wait *wait = vec_at(&set->by_glob, struct wait, i);
+
+        does = part_at(walker, wait->part)->is_last &&
+               kind_has_glob(&walker->kinds, kind, wait->matter);
+    }
+    return does;
+}
+
+/* An effect of the base that the set's globs take, too.  What they complete competes with what the
+ * base completes; else only what is waited for next is another set. */
+static bool
+add_taken(struct walker *walker, uint32_t number, uint32_t origin, uint32_t which)
+{
+    struct effect effect = *vec_at(&walker->effects, struct effect, which);
+    struct group like = *vec_at(&walker->groups, struct group, origin);
+    const struct vec *groups = &set_at(walker, number)->groups;
+    bool is_known = false;
+
+    if (completes(walker, set_at(walker, number), effect.kind)) {
+        return add_effect(walker, number, &effect);
+    }
+    for (size_t i = 0; i < groups->count && !is_known; i++) {
+        const struct group *group =
+                vec_at(&walker->groups, struct group, *vec_at(groups, uint32_t, i));
+
+        is_known = group->origin == origin &&
+                   is_taken_alike(walker, set_at(walker, number), group->kind, effect.kind);
+    }
+    if (is_known) {
+        return true;
+    }
+    if (!make_effect(walker, number, &effect)) {
+        return false;
+    }
+    like.set = effect.set;
+    like.kind = effect.kind;
+    return add_group(walker, number, &like) != NULL;
+}
+
+static bool
+add_all_taken(struct walker *walker, uint32_t number)
+{
+    uint32_t base = set_at(walker, number)->base;
+    size_t n_groups = set_at(walker, base)->groups.count;
+    bool ok = true;
+
+    for (size_t i = 0; i < n_groups && ok; i++) {
+        uint32_t origin = *vec_at(&set_at(walker, base)->groups, uint32_t, i);
+        size_t n = vec_at(&walker->groups, struct group, origin)->effects.count;
+
+        ok = work_spend(walker->walk->work, n * (10 + set_at(walker, number)->by_glob.count));
+        for (size_t k = 0; k < n && ok; k++) {
+            uint32_t which =
+                    *vec_at(&vec_at(&walker->groups, struct group, origin)->effects, uint32_t, k);
+            const struct effect *effect = vec_at(&walker->effects, struct effect, which);
+            const struct set *set = set_at(walker, number);
+
+            if (takes_kind(walker, set, effect->kind) &&
+                    (effect->name == INTERN_NONE ||
+                            !waits_for(set, first_wait(set, effect->name), effect->name))) {
+                ok = add_taken(walker, number, origin, which);
+            }
+        }
+    }
+    return ok;
+}
+
+/* ---- all groups of a set ---- */
+
 static bool
 add_names(struct walker *walker, uint32_t number, struct vec *names)
 {
@@ -368,57 +472,59 @@ add_names(struct walker *walker, uint32_t number, struct vec *names)
     return ok;
 }
 
-/* Names that a set waits for, of any kind or of those that another takes. */
 static bool
-note_names(const struct walker *walker, const struct set *set, const struct set *taken_by,
-        struct vec *names)
+add_waited(struct walker *walker, uint32_t number, struct vec *names)
 {
+    const struct set *set = set_at(walker, number);
     bool ok = true;
 
     for (size_t i = 0; i < set->by_name.count && ok; i++) {
-        uint32_t name = vec_at(&set->by_name, struct wait, i)->matter;
-
-        if (taken_by == NULL ||
-                takes_kind(walker, taken_by,
-                        vec_at(&walker->kinds.names, struct kind_name, name)->kind)) {
-            ok = walk_push(names, name);
-        }
+        ok = walk_push(names, vec_at(&set->by_name, struct wait, i)->matter);
     }
     return ok;
 }
 
-/* One of each kind, and of the names those that are waited for, and those that are all of a kind.
- */
-bool
-walk_find_groups(struct walker *walker, uint32_t number)
+/* One component of each kind, and names that are all there is of a kind. */
+static bool
+add_kinds(struct walker *walker, uint32_t number, struct vec *names)
 {
-    const struct set *set = set_at(walker, number);
-    bool is_base = set->base == number;
-    uint64_t n_globs = set->by_glob.count + set_at(walker, set->base)->by_glob.count + 1;
-    struct vec names = VEC(uint32_t);
-    bool ok = note_names(walker, set, NULL, &names);
+    bool ok = true;
 
-    if (!is_base && set->by_glob.count > 0) {
-        ok = ok && note_names(walker, set_at(walker, set->base), set, &names);
-    }
     for (uint32_t i = 0; i < walker->kinds.kinds.count && ok; i++) {
         const struct kind *kind = vec_at(&walker->kinds.kinds, struct kind, i);
         struct effect effect = {
             .text = kind->example, .length = kind->example_length, .name = INTERN_NONE, .kind = i
         };
 
-        if (!is_base && !takes_kind(walker, set_at(walker, number), i)) {
-            continue;
-        }
         ok = kind->example == NULL || add_effect(walker, number, &effect);
         for (size_t k = 0; k < kind->only.count && ok; k++) {
-            ok = walk_push(&names, *vec_at(&kind->only, uint32_t, k));
+            ok = walk_push(names, *vec_at(&kind->only, uint32_t, k));
         }
     }
-    set_at(walker, number)->has_groups = true;
-    ok = ok &&
-         work_spend(walker->walk->work, n_globs * (walker->kinds.kinds.count + names.count)) &&
+    return ok;
+}
+
+bool
+walk_find_groups(struct walker *walker, uint32_t number)
+{
+    uint32_t base = set_at(walker, number)->base;
+    uint64_t n_globs = set_at(walker, number)->by_glob.count + set_at(walker, base)->by_glob.count;
+    struct vec names = VEC(uint32_t);
+    bool ok = true;
+
+    if (set_at(walker, number)->has_groups) {
+        return true;
+    }
+    if (base == number) {
+        ok = work_spend(walker->walk->work, (n_globs + 1) * walker->kinds.kinds.count) &&
+             add_kinds(walker, number, &names);
+    } else if (set_at(walker, number)->by_glob.count > 0) {
+        ok = walk_find_groups(walker, base) && add_all_taken(walker, number);
+    }
+    ok = ok && add_waited(walker, number, &names) &&
+         work_spend(walker->walk->work, (n_globs + 1) * names.count) &&
          add_names(walker, number, &names);
+    set_at(walker, number)->has_groups = true;
     vec_done(&names);
     return ok;
 }
