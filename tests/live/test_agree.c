@@ -34,11 +34,14 @@ static const char rules[] =
         "\"allow\":[\"allowed.test\",\"*.wild.test:8443\",{\"host\":\"127.0.0.1:%u\",\"http\":["
         "{\"methods\":[\"GET\"],\"path\":\"/open/**\"},{\"methods\":[\"GET\"],\"path\":"
         "\"/act/{id}\",\"action\":\"see\"},{\"methods\":[\"POST\"],\"path\":\"/open/"
-        "in\"}]}],"
+        "in\"},{\"methods\":[\"*\"],\"path\":\"/ask/**\",\"action\":\"send\"},"
+        "{\"methods\":[\"*\"],\"path\":\"/sign/{id}\",\"action\":\"sign\"}]}],"
         "\"ask\":[\"ask.test\"],"
         "\"deny\":[{\"host\":\"no.wild.test\",\"id\":\"no\",\"reason\":\"closed\"}]},"
         "\"actions\":[{\"name\":\"see\",\"verdict\":\"allow\",\"arguments\":{\"id\":{\"type\":"
-        "\"string\"},\"level\":{\"type\":\"integer\",\"maximum\":9,\"optional\":true}}}],"
+        "\"string\"},\"level\":{\"type\":\"integer\",\"maximum\":9,\"optional\":true}}},"
+        "{\"name\":\"send\",\"verdict\":\"ask\"},{\"name\":\"sign\",\"verdict\":\"ask\","
+        "\"arguments\":{\"id\":{\"type\":\"string\"}}}],"
         "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}},"
         "\"approvals\":{\"timeout_ms\":60000,\"per_minute\":10000}}";
 
@@ -113,7 +116,9 @@ add_connections(void)
     static const uint32_t ports[] = { 80, 443, 8443 };
     static const char *const methods[] = { "GET", "POST", "DELETE" };
     static const char *const paths[] = { "/open/a", "/open/in", "/closed", "/", "/closed?a=b",
-        "/act/1", "/act/1?level=3", "/act/1?level=10", "/act/1?level=3;id=2", "/act/1?x=y" };
+        "/act/1", "/act/1?level=3", "/act/1?level=10", "/act/1?level=3;id=2", "/act/1?x=y",
+        "/ask/yes", "/ask/no", "/ask/granted/a", "/ask/granted/a?b", "/ask/granted", "/ask/one",
+        "/ask/one?a=b", "/sign/1", "/sign/2" };
     char url[200];
 
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
@@ -229,6 +234,11 @@ render(abx_event *event)
         const char *text = abx_event_get_string(event, texts[i]);
 
         str_printf(&line, " '%s'", text == NULL ? "" : text);
+    }
+    if (abx_event_get_int(event, ABX_FIELD_REQUEST) == ABX_REQUEST_HTTP) {
+        const char *bound = abx_event_get_string(event, ABX_FIELD_BOUND);
+
+        str_printf(&line, " %s", bound == NULL ? "" : bound); /* of files nothing is looked at */
     }
     return str_steal(&line, NULL);
 }
@@ -370,6 +380,22 @@ free_lines(struct vec *lines)
 }
 
 static void
+give(uint32_t kind, const char *verb, const char *target)
+{
+    char url[200];
+    const abx_request pattern = { .size = sizeof pattern,
+        .kind = kind,
+        .verb = verb,
+        .target = kind == ABX_REQUEST_HTTP ? url : target };
+    abx_error *error = NULL;
+    uint64_t given;
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%u%s", port, target);
+    ck_assert_msg(abx_box_grant(test.box, &pattern, 0, 0, NULL, &given, &error) == ABX_OK, "%s",
+            abx_error_get_message(error));
+}
+
+static void
 open_box(uint32_t backend)
 {
     abx_context_options options = { .size = sizeof options, .backend = backend };
@@ -380,6 +406,9 @@ open_box(uint32_t backend)
     ck_assert_int_eq(abx_context_new(&options, &test.context, &error), ABX_OK);
     ck_assert_msg(abx_box_open(test.context, test.policy, NULL, &test.box, &error) == ABX_OK, "%s",
             abx_error_get_message(error));
+    give(ABX_REQUEST_HTTP, "GET", "/ask/granted/**");
+    give(ABX_REQUEST_HTTP, "POST", "/ask/one?a=b");
+    give(ABX_REQUEST_ACTION, "{\"id\":\"1\"}", "sign");
 }
 
 START_TEST(simulated_and_real_agree)
