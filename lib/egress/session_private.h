@@ -134,8 +134,8 @@ extern unsigned session_second_ms;
 /* session_request.c: from the first byte of a request until it may go out. */
 bool request_read(struct session *session); /* a new exchange */
 bool request_advance(struct session *session);
-/* Whether the grant or the answer that let it through still does.  False: it is refused, with its
- * event, or cut where its answer is on the way. */
+/* Whether the grant or the answer that let it through still does, or something else would.  False:
+ * it is refused, with its event, or cut where its answer is on the way. */
 bool request_holds(struct session *session);
 char *request_method(const struct session *session); /* the caller frees; NULL: no memory */
 /* "https://host/path?query", as it is decided about; NULL: no memory. */

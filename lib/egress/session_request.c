@@ -285,11 +285,31 @@ ask_for_request(struct session *session)
     }
 }
 
+/* Whether it is allowed now, and no use of a grant would be taken for it; *ret_by: by which. */
+static bool
+is_free(const struct session *session, const struct act *act, uint64_t *ret_by)
+{
+    const struct broker *broker = session->part.box->broker;
+    struct act quiet = *act;
+    uint64_t by = 0, counted = 0, unused = 0;
+
+    quiet.quiet = true;
+    quiet.by = &by;
+    quiet.counted = &counted;
+    if (broker->decide(broker->data, &session->errand->subject, &quiet, &unused) !=
+                    ABX_VERDICT_ALLOW ||
+            counted != 0) {
+        return false;
+    }
+    *ret_by = by;
+    return true;
+}
+
 bool
 request_holds(struct session *session)
 {
     const struct broker *broker = session->part.box->broker;
-    const struct exchange *exchange = session->exchange;
+    struct exchange *exchange = session->exchange;
     AUTO(freep) char *url = request_url(session);
     AUTO(freep) char *verb = request_method(session);
     const struct act act = {
@@ -308,7 +328,8 @@ request_holds(struct session *session)
         session_abort(session);
         return false;
     }
-    if (broker->holds(broker->data, &session->errand->subject, &act, exchange->by)) {
+    if (is_free(session, &act, &exchange->by) ||
+            broker->holds(broker->data, &session->errand->subject, &act, exchange->by)) {
         return true;
     }
     refusal_revoked(&refusal);

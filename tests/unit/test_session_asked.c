@@ -193,6 +193,19 @@ START_TEST(a_request_that_was_let_through_ends_when_that_is_taken_back)
 }
 END_TEST
 
+START_TEST(a_request_that_something_else_allows_goes_on)
+{
+    say("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
+    answer_yes();
+    expect_request("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
+    broker_says(fill("http://@/ask"), ABX_VERDICT_ALLOW);
+    broker_takes_back();
+    ck_assert(broker_is_quiet());
+    send_text(origin, OK);
+    expect_answer(OK);
+}
+END_TEST
+
 START_TEST(an_answer_that_is_on_its_way_is_cut)
 {
     say("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
@@ -247,6 +260,7 @@ make_suite(void)
     tcase_add_test(tcase, no_two_bodies_that_are_not_looked_at_are_equal);
     tcase_add_test(tcase, chunks_that_do_not_end_go_on_as_they_come);
     tcase_add_test(tcase, a_request_that_was_let_through_ends_when_that_is_taken_back);
+    tcase_add_test(tcase, a_request_that_something_else_allows_goes_on);
     tcase_add_test(tcase, an_answer_that_is_on_its_way_is_cut);
     tcase_add_test(tcase, a_yes_that_is_taken_back_before_it_arrives_lets_nothing_through);
     tcase_add_test(tcase, what_the_policy_allows_goes_on);

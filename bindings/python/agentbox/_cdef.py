@@ -261,9 +261,9 @@ DOCS = {
         'APPROVAL with the rule "grant:N" and what it adds (ABX_FIELD_ADDS).',
     'abx_box_revoke':
         'After it returns nothing new is done under that grant: calls that are under way fail, connections to its host '
-        'and port that nothing else allows are reset, and requests under way that it let through are refused, or cut '
-        'where the answer is on the way, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: there is none, or '
-        'its uses are used up.',
+        'and port that nothing else allows are reset, and requests under way that it let through and nothing else '
+        'allows are refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked"). '
+        'ABX_ERR_STATE: there is none, or its uses are used up.',
     'abx_box_attempt':
         'With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried '
         'this. Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. '
