@@ -295,3 +295,24 @@ hex_byte(const char *digits)
 
     return low < 0 ? -1 : high * 16 + low;
 }
+
+bool
+port_read(const char *digits, size_t length, uint32_t *ret_port)
+{
+    uint32_t port = 0;
+
+    if (length == 0 || length > 5 || digits[0] == '0') {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (digits[i] < '0' || digits[i] > '9') {
+            return false;
+        }
+        port = port * 10 + (uint32_t)(digits[i] - '0');
+    }
+    if (port > UINT16_MAX) {
+        return false;
+    }
+    *ret_port = port;
+    return true;
+}

@@ -48,5 +48,7 @@ void str_add_json_bytes(struct str *str, const char *bytes, bool escape_backslas
 
 int hex_digit(char c); /* -1: it is none */
 int hex_byte(const char *digits); /* two of them; -1: they are none */
+/* A port: 1 to 65535, in digits alone, without a zero before them. */
+bool port_read(const char *digits, size_t length, uint32_t *ret_port);
 
 #endif

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define HOST_MAX 254u /* a name of 253 and the dot at its end */
-#define PORT_DIGITS_MAX 5u
 
 static bool
 is_digit(char c)
@@ -23,27 +22,6 @@ is_name_char(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
            c == '.' || c == '_';
-}
-
-static bool
-read_port(struct span digits, uint16_t *ret_port)
-{
-    uint32_t port = 0;
-
-    if (digits.length == 0 || digits.length > PORT_DIGITS_MAX || digits.at[0] == '0') {
-        return false;
-    }
-    for (size_t i = 0; i < digits.length; i++) {
-        if (!is_digit(digits.at[i])) {
-            return false;
-        }
-        port = port * 10 + (uint32_t)(digits.at[i] - '0');
-    }
-    if (port > UINT16_MAX) {
-        return false;
-    }
-    *ret_port = (uint16_t)port;
-    return true;
 }
 
 /* The length of what stands in brackets at the start of `text`, or 0: no address. */
@@ -69,6 +47,7 @@ bool
 http_authority_parse(struct span text, struct span *ret_host, uint16_t *ret_port)
 {
     struct span host = text;
+    uint32_t port = 0;
     size_t end;
 
     *ret_port = 0;
@@ -85,11 +64,11 @@ http_authority_parse(struct span text, struct span *ret_host, uint16_t *ret_port
     if (host.length == 0 || host.length > HOST_MAX) {
         return false;
     }
-    if (end < text.length && (text.at[end] != ':' || !read_port((struct span){ text.at + end + 1,
-                                                                        text.length - end - 1 },
-                                                             ret_port))) {
+    if (end < text.length &&
+            (text.at[end] != ':' || !port_read(text.at + end + 1, text.length - end - 1, &port))) {
         return false;
     }
+    *ret_port = (uint16_t)port;
     *ret_host = host;
     return true;
 }

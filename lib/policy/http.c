@@ -28,21 +28,11 @@ parse_authority(const char *text, size_t length, struct http_url *url)
     if (colon != NULL && bracket != NULL && colon < bracket) {
         colon = NULL;
     }
-    if (colon != NULL) {
-        if (end - colon < 2 || end - colon > 6) {
-            return false;
-        }
-        url->port = 0;
-        for (const char *at = colon + 1; at < end; at++) {
-            if (*at < '0' || *at > '9') {
-                return false;
-            }
-            url->port = url->port * 10 + (uint32_t)(*at - '0');
-        }
+    if (colon != NULL && !port_read(colon + 1, (size_t)(end - colon) - 1, &url->port)) {
+        return false;
     }
     n = (size_t)((colon == NULL ? end : colon) - text);
-    if (n == 0 || n >= sizeof host || url->port == 0 || url->port > 65535 ||
-            (text[0] != '[' && memchr(text, ':', n) != NULL)) {
+    if (n == 0 || n >= sizeof host || (text[0] != '[' && memchr(text, ':', n) != NULL)) {
         return false;
     }
     memcpy(host, text, n);

@@ -288,14 +288,11 @@ parse_choice(struct parser *parser, const struct json *value, const char *const 
 static bool
 read_port(const char **text, uint32_t *ret_port)
 {
-    uint32_t port = 0;
-    const char *start = *text;
+    const char *digits = *text;
+    const size_t length = strspn(digits, "0123456789");
 
-    while (**text >= '0' && **text <= '9' && port <= 65535) {
-        port = port * 10 + (uint32_t)(*(*text)++ - '0');
-    }
-    *ret_port = port;
-    return *text != start && port >= 1 && port <= 65535;
+    *text += length;
+    return port_read(digits, length, ret_port);
 }
 
 static bool

@@ -91,72 +91,96 @@ spell(const char *host, size_t length, char ret_spelled[POLICY_HOST_SIZE])
     }
 }
 
+/* A URL, taken apart. */
+struct url {
+    bool is_tls;
+    const char *host, *path; /* as they are spelled in it */
+    size_t host_length;
+    uint32_t port;
+};
+
 /* "host" or "host:port" or "[address]:port" at the start of a URL's rest. */
-static uint32_t
-split_authority(const char *authority, size_t length, uint32_t usual, size_t *ret_host_length)
+static bool
+split_authority(const char *authority, size_t length, struct url *url)
 {
     const char *bracket = memchr(authority, ']', length);
     const char *from = bracket == NULL ? authority : bracket;
     const char *colon = memchr(from, ':', length - (size_t)(from - authority));
 
-    *ret_host_length = colon == NULL ? length : (size_t)(colon - authority);
-    return colon == NULL ? usual : (uint32_t)strtoul(colon + 1, NULL, 10);
+    url->host = authority;
+    url->host_length = colon == NULL ? length : (size_t)(colon - authority);
+    return url->host_length > 0 &&
+           (colon == NULL || port_read(colon + 1, length - url->host_length - 1, &url->port));
+}
+
+/* False: it is none that a request could have. */
+static bool
+split_url(const char *text, struct url *ret_url)
+{
+    struct url url = { .is_tls = strncmp(text, "https://", 8) == 0 };
+    const char *authority = text + (url.is_tls ? 8 : 7);
+    size_t length;
+
+    if (!url.is_tls && strncmp(text, "http://", 7) != 0) {
+        return false;
+    }
+    length = strcspn(authority, "/?#");
+    url.port = url.is_tls ? 443 : 80;
+    url.path = authority + length;
+    if (!split_authority(authority, length, &url)) {
+        return false;
+    }
+    *ret_url = url;
+    return true;
 }
 
 /* The connection, then the request in its one spelling. */
 static bool
-add_exchange(struct attempt *attempt, const abx_request *request)
+add_exchange(struct attempt *attempt, const abx_request *request, const struct url *from)
 {
-    const bool is_tls = strncmp(request->target, "https://", 8) == 0;
-    const uint32_t usual = is_tls ? 443 : 80;
-    const char *authority = request->target + (is_tls ? 8 : 7);
-    const size_t length = strcspn(authority, "/?#");
-    const char *path = authority + length;
     char host[POLICY_HOST_SIZE];
     struct str url = { 0 };
     struct act *act;
-    size_t host_length;
-    uint32_t port = split_authority(authority, length, usual, &host_length);
 
-    spell(authority, host_length, host);
-    if (!add_connection(attempt, host, port)) {
+    spell(from->host, from->host_length, host);
+    if (!add_connection(attempt, host, from->port)) {
         return false;
     }
-    str_printf(&url, strchr(host, ':') == NULL ? "%s%s" : "%s[%s]", is_tls ? "https://" : "http://",
-            host);
-    if (port != usual) {
-        str_printf(&url, ":%u", port);
+    str_printf(&url, strchr(host, ':') == NULL ? "%s%s" : "%s[%s]",
+            from->is_tls ? "https://" : "http://", host);
+    if (from->port != (from->is_tls ? 443 : 80)) {
+        str_printf(&url, ":%u", from->port);
     }
-    str_add(&url, *path == '/' ? "" : "/");
-    str_add_bytes(&url, path, strcspn(path, "#"));
+    str_add(&url, *from->path == '/' ? "" : "/");
+    str_add_bytes(&url, from->path, strcspn(from->path, "#"));
     act = &attempt->acts[attempt->count++];
     *act = (struct act){
-        .request = ABX_REQUEST_HTTP, .port = port, .bound = BOUND_NO_BODY, .content = -1
+        .request = ABX_REQUEST_HTTP, .port = from->port, .bound = BOUND_NO_BODY, .content = -1
     };
     act->target = keep(attempt, str_steal(&url, NULL));
     act->verb = keep(attempt, strdup(request->verb == NULL ? "GET" : request->verb));
     return act->target != NULL && act->verb != NULL;
 }
 
-static bool
-is_url(const char *target)
-{
-    return strncmp(target, "http://", 7) == 0 || strncmp(target, "https://", 8) == 0;
-}
-
 static abx_status
 add_acts(struct attempt *attempt, const abx_request *request, struct fail *fail)
 {
     char host[POLICY_HOST_SIZE];
+    struct url url = { .port = 0 };
     bool added = false;
 
     if (!policy_request_is_valid(request) ||
             (request->kind == ABX_REQUEST_PATH && (request->access & (request->access - 1)) != 0) ||
-            (request->kind == ABX_REQUEST_CONNECT && request->port == 0) ||
-            (request->kind == ABX_REQUEST_HTTP && !is_url(request->target))) {
+            (request->kind == ABX_REQUEST_CONNECT && request->port == 0)) {
         return fail_set(fail, ABX_ERR_INVALID, EINVAL, "attempt:request",
                 "a command tries one access to an absolute path without '.' and '..', a host and a "
                 "port, or a URL");
+    }
+    if (request->kind == ABX_REQUEST_HTTP && !split_url(request->target, &url)) {
+        return fail_set(fail, ABX_ERR_INVALID, EINVAL, "attempt:request",
+                "'%.100s' is no URL of a request: it is http or https, has a host, and ports go "
+                "from 1 to 65535",
+                request->target);
     }
     switch (request->kind) {
     case ABX_REQUEST_PATH:
@@ -175,7 +199,7 @@ add_acts(struct attempt *attempt, const abx_request *request, struct fail *fail)
         added = add_connection(attempt, host, request->port);
         break;
     case ABX_REQUEST_HTTP:
-        added = add_exchange(attempt, request);
+        added = add_exchange(attempt, request, &url);
         break;
     default:
         return fail_set(fail, ABX_ERR_UNSUPPORTED, EOPNOTSUPP, "attempt:kind",

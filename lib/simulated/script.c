@@ -88,11 +88,10 @@ split_endpoint(char *endpoint, abx_request *request)
     char *colon = strrchr(endpoint, ':');
     size_t length = colon == NULL ? 0 : (size_t)(colon - endpoint);
 
-    if (length == 0) {
+    if (length == 0 || !port_read(colon + 1, strlen(colon + 1), &request->port)) {
         return false;
     }
     *colon = '\0';
-    request->port = (uint32_t)strtoul(colon + 1, NULL, 10);
     request->target = endpoint;
     if (endpoint[0] == '[' && endpoint[length - 1] == ']') {
         endpoint[length - 1] = '\0';
@@ -118,7 +117,8 @@ make_attempt(struct player *player, struct step *step, const struct verb *verb, 
         return fail_nomem(fail);
     }
     if (verb->request == ABX_REQUEST_CONNECT && !split_endpoint(endpoint, &request)) {
-        return refuse(words[1], EINVAL, fail);
+        return fail_set(fail, ABX_ERR_EXEC, EINVAL, "exec:simulated",
+                "'%.200s' is no host with a port: ports go from 1 to 65535", words[1]);
     }
     if (verb->request == ABX_REQUEST_HTTP) {
         request.verb = words[1];

@@ -316,6 +316,11 @@ START_TEST(a_program_is_refused_with_what_there_is)
         { { "read" }, EINVAL },
         { { "connect", "nowhere" }, EINVAL },
         { { "read", "/a/../b" }, EINVAL },
+        { { "connect", "a.test:80x" }, EINVAL },
+        { { "connect", "a.test:+80" }, EINVAL },
+        { { "connect", "a.test:65536" }, EINVAL },
+        { { "connect", "a.test:" }, EINVAL },
+        { { "request", "GET", "http://api.test:80x/" }, EINVAL },
     };
     abx_process *process;
     abx_error *error = NULL;
@@ -349,6 +354,14 @@ START_TEST(bad_attempts_are_refused)
         { { .kind = ABX_REQUEST_PATH, .access = 1, .target = "a" }, ABX_ERR_INVALID },
         { { .kind = ABX_REQUEST_CONNECT, .target = "a.test" }, ABX_ERR_INVALID },
         { { .kind = ABX_REQUEST_HTTP, .target = "ftp://a.test" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "http://a.test:80x/" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "http://a.test:+80/" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "http://a.test: 80" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "http://a.test:65536" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "http://a.test:0" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "http://a.test:/" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "https://[::1]:4294967739/" }, ABX_ERR_INVALID },
+        { { .kind = ABX_REQUEST_HTTP, .target = "https://:443/" }, ABX_ERR_INVALID },
         { { .kind = ABX_REQUEST_SYSCALL, .target = "mount" }, ABX_ERR_UNSUPPORTED },
     };
     abx_decision decision = { .size = sizeof decision };
@@ -380,9 +393,9 @@ make_suite(void)
     tcase_add_test(tests, a_command_waits_for_the_answer_and_goes_on);
     tcase_add_loop_test(tests, a_signal_or_the_time_limit_ends_what_pauses_or_is_held, 0, 4);
     tcase_add_test(tests, an_attempt_is_a_running_commands);
-    tcase_add_loop_test(tests, a_program_is_refused_with_what_there_is, 0, 5);
+    tcase_add_loop_test(tests, a_program_is_refused_with_what_there_is, 0, 10);
     tcase_add_test(tests, the_receipt_says_that_nothing_is_enforced);
-    tcase_add_loop_test(tests, bad_attempts_are_refused, 0, 5);
+    tcase_add_loop_test(tests, bad_attempts_are_refused, 0, 13);
     suite_add_tcase(suite, tests);
     return suite;
 }
