@@ -51,7 +51,8 @@ class Leaks(Workspace):
                     for event in context.events():
                         event.to_dict()
                 self.assertEqual(handles(), known)
-                self.assertLess(in_use() - memory, 256 * 1024)  # 320 bytes of each
+                # 320 bytes of each. It goes up and down by some tens of KiB at first, and of 3,000 commands the last 1,500 add nothing.
+                self.assertLess(in_use() - memory, 256 * 1024)
         self.assertEqual(settled(lambda: (descriptors(), threads()), before), before)
 
     def test_boxes_and_loops_leave_nothing(self):
