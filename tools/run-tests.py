@@ -8,6 +8,7 @@
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  At the end stand what each stage took and the programs that
 took longest; the last line is `N passed, N failed, N skipped`.
 """
+import collections
 import concurrent.futures
 import json
 import os
@@ -18,11 +19,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 USER = 12345
 AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+LOADING = {"live", "torture", "threads"}  # suites whose tests load the machine: never two of them at once
+ALONE = {"live_kill_host_network", "live_no_host_files"}  # what they count on the host, others make
 passed = failed = skipped = 0
 took = []  # (seconds, name) of each program
 
@@ -31,8 +35,16 @@ def say(text):
     print(text, flush=True)
 
 
+counting = threading.Lock()
+
+
 def count(name, result, output, seconds=0.0):
     """Adds what one program's output says; Check and our own runners count for themselves."""
+    with counting:
+        count_locked(name, result, output, seconds)
+
+
+def count_locked(name, result, output, seconds):
     global passed, failed, skipped
     took.append((seconds, name))
     checks = re.findall(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", output, flags=re.M)
@@ -69,13 +81,29 @@ def run(command, limit, **more):
     return result, output, time.monotonic() - began
 
 
-def build(name, *options, compiler="gcc", targets=()):
+def introspect(folder, what):
+    return json.loads(subprocess.run(["meson", "introspect", f"--{what}", str(folder)], capture_output=True, text=True, check=True).stdout)
+
+
+def suites_of(test):
+    return {part.split(":")[-1] for part in test["suite"]}
+
+
+def needed_by(folder, suites):
+    """What the tests of these suites are made of."""
+    files = {target["id"]: target["filename"] for target in introspect(folder, "targets")}
+    ids = {one for test in introspect(folder, "tests") if suites_of(test) & set(suites) for one in test["depends"]}
+    return sorted(os.path.relpath(file, folder) for one in ids for file in files[one])
+
+
+def build(name, *options, compiler="gcc", targets=(), suites=()):
+    """With targets or suites only those, or what the tests of those want."""
     folder = ROOT / f"build-{name}"
     environment = dict(os.environ, CC=compiler)
     command = ["meson", "setup", str(folder), *options] + (["--reconfigure"] if (folder / "build.ninja").exists() else [])
     seconds = 0.0
-    for step in (command, ["ninja", "-C", str(folder), *targets]):
-        result, output, more = run(step, 1800, cwd=ROOT, env=environment)
+    for step in (lambda: command, lambda: ["ninja", "-C", str(folder), *targets, *needed_by(folder, suites)]):
+        result, output, more = run(step(), 1800, cwd=ROOT, env=environment)
         seconds += more
         if result != 0:
             count(f"build {name}", 1, output, seconds)
@@ -107,20 +135,29 @@ def run_one(folder_of_build, test, who, prefix, extra):
     return f"{test['name']} ({who})", *done
 
 
-def run_suites(folder, suites, extra=None, alone=("live", "torture", "threads"), without=(), only=None):
-    """The meson tests of these suites, as everyone; two at a time except where they load the machine."""
-    listed = json.loads(subprocess.run(["meson", "introspect", "--tests", str(folder)], capture_output=True, text=True, check=True).stdout)
-    wanted = [test for test in listed if {part.split(":")[-1] for part in test["suite"]} & set(suites) and test["name"] not in without
-              and (only is None or test["name"] in only)]
-    for who, prefix in people():
-        some = [t for t in wanted if not (who == "user" and prefix and {s.split(":")[-1] for s in t["suite"]} & {"static", "fuzz"})]
-        together = [t for t in some if not {s.split(":")[-1] for s in t["suite"]} & set(alone)]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for done in pool.map(lambda t: run_one(folder, t, who, prefix, extra or {}), together):
-                count(*done)
-        for test in some:
-            if test not in together:
+def run_suites(folder, suites, extra=None, without=(), only=None):
+    """The meson tests of these suites, as everyone: two at a time, of which one at most loads the machine."""
+    wanted = [test for test in introspect(folder, "tests")
+              if suites_of(test) & set(suites) and test["name"] not in without and (only is None or test["name"] in only)]
+    runs = [(test, who, prefix) for who, prefix in people() for test in wanted
+            if not (who == "user" and prefix and suites_of(test) & {"static", "fuzz"})]
+    alone = collections.deque(one for one in runs if one[0]["name"] in ALONE)
+    loading = collections.deque(one for one in runs if one[0]["name"] not in ALONE and suites_of(one[0]) & LOADING)
+    light = collections.deque(one for one in runs if one not in alone and one not in loading)
+
+    def lane(*queues):
+        for queue in queues:
+            while True:
+                try:
+                    test, who, prefix = queue.popleft()
+                except IndexError:
+                    break
                 count(*run_one(folder, test, who, prefix, extra or {}))
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(lane, loading, light), pool.submit(lane, light)]:
+            done.result()
+    lane(alone)
 
 
 def plain():
@@ -147,16 +184,17 @@ def no_tls():
 
 
 def asan():
-    folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled")
+    suites = ["unit", "plan", "fuzz", "live", "threads"]
+    folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled", suites=[*suites, "torture"])
     if folder:
         options = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-        run_suites(folder, ["unit", "plan", "fuzz", "live", "threads"], options)
+        run_suites(folder, suites, options)
         # A point costs four times as much here; the others of the suite count allocations, which a sanitizer does better.
         run_suites(folder, ["torture"], {**options, "AGENTBOX_TORTURE_POINTS": "8"}, without=("supervise_nomem", "live_nomem"))
 
 
 def tsan():
-    folder = build("tsan", "-Db_sanitize=thread", "-Db_lundef=false", "-Dexamples=disabled", compiler="clang")
+    folder = build("tsan", "-Db_sanitize=thread", "-Db_lundef=false", "-Dexamples=disabled", compiler="clang", suites=["threads"])
     if folder:
         run_suites(folder, ["threads"], {"TSAN_OPTIONS": "halt_on_error=1"})
 
@@ -166,21 +204,23 @@ def tool():
     return (folder / "cli" / "agentbox") if (folder / "cli" / "agentbox").exists() else None
 
 
-def outside(name, script):
-    """A runner of its own that wants root for throw-away namespaces; it does both users."""
+def outside(name, at_once):
+    """A runner of its own that wants root for throw-away namespaces; it does both users, `at_once` or one after the other."""
     if os.geteuid() != 0:
         say(f"     {name}: needs root for its throw-away namespaces; not run")
         return
-    for who, _ in people():
-        count(f"{name} ({who})", *run([sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user", who], 2400))
+    command = [sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user"]
+    with concurrent.futures.ThreadPoolExecutor(2 if at_once else 1) as pool:
+        for who, done in [(who, pool.submit(run, [*command, who], 2400)) for who, _ in people()]:
+            count(f"{name} ({who})", *done.result())
 
 
 def cases():
-    outside("cases", "run.py")
+    outside("cases", at_once=False)  # some measure what a box costs
 
 
 def attacks():
-    outside("attacks", "run.py")
+    outside("attacks", at_once=True)
 
 
 def clients():
