@@ -36,7 +36,7 @@ static struct {
     char beginning[64];
     abx_verdict verdict;
 } rules[8];
-static size_t n_rules, n_asked, n_withdrawn, n_told, n_taken;
+static size_t n_rules, n_asked, n_accepted, n_withdrawn, n_told, n_taken;
 static uint64_t last_ticket;
 static struct told told[TOLD_MAX];
 
@@ -175,6 +175,25 @@ withdraw(void *data, uint64_t ticket)
 }
 
 static void
+accepted(void *data, const struct subject *subject, const struct act *act)
+{
+    pthread_mutex_lock(&lock);
+    n_accepted++;
+    pthread_mutex_unlock(&lock);
+}
+
+size_t
+broker_accepted(void)
+{
+    size_t n;
+
+    pthread_mutex_lock(&lock);
+    n = n_accepted;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+static void
 report(void *data, uint32_t type, const struct subject *subject, const struct act *act,
         const char *rule, const char *reason, const char *alternative)
 {
@@ -184,7 +203,7 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
 }
 
 static const struct broker broker = {
-    .decide = decide, .holds = holds, .withdraw = withdraw, .report = report
+    .decide = decide, .holds = holds, .withdraw = withdraw, .report = report, .accepted = accepted
 };
 
 void
@@ -412,7 +431,7 @@ egress_box_open(const char *format, ...)
     ck_assert_int_gt(vasprintf(&json, format, arguments), 0);
     va_end(arguments);
     pthread_mutex_lock(&lock);
-    n_rules = n_asked = n_withdrawn = n_told = n_taken = 0;
+    n_rules = n_asked = n_accepted = n_withdrawn = n_told = n_taken = 0;
     last_ticket = 0;
     is_taken_back = false;
     is_quick = false;

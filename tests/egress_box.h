@@ -43,6 +43,7 @@ const char *broker_body(void);
 const char *broker_bound(void);
 /* From now on nothing holds that a question or a grant allowed; the host takes a grant back. */
 void broker_takes_back(void);
+size_t broker_accepted(void); /* how often what had been refused was */
 size_t broker_withdrawn(void);
 uint64_t broker_ticket(void); /* of the last question; waits until there is one */
 void broker_tells(struct told *ret_told); /* the oldest that was not taken; waits for it */

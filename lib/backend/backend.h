@@ -92,6 +92,9 @@ struct broker {
     void (*exited)(void *data, uint64_t command, const struct exit_status *status);
     /* The whole box is gone; no further calls. */
     void (*ended)(void *data);
+    /* What was reported as refused outside was accepted when it came again: it is nothing to
+     * explain any more. */
+    void (*accepted)(void *data, const struct subject *subject, const struct act *act);
 };
 
 struct gateway; /* backend/gateway.h */

@@ -41,6 +41,7 @@ struct egress_box {
     struct dialled *dialled; /* connections outside that nobody took yet */
     uint64_t last_dialled;
     uint64_t last_unseen; /* request that is asked about without its body */
+    bool has_refused_login; /* a server did, which was told */
     bool stopped; /* nothing new begins */
     struct post lost_answer;
     atomic_bool answer_is_lost; /* any thread: lost_answer is posted */

@@ -166,38 +166,74 @@ action_name(const struct session *session, const char *url, const char *method)
     return name;
 }
 
+/* The request as it is told. */
+struct told {
+    char *url, *method, *name;
+    struct str asked;
+    struct act act;
+};
+
+static void
+told_make(const struct session *session, struct told *ret_told)
+{
+    const struct exchange *exchange = session->exchange;
+    struct told told = { .url = request_url(session), .method = request_method(session) };
+
+    told.name = action_name(session, told.url, told.method);
+    told.act = (struct act){ .request = ABX_REQUEST_HTTP,
+        .target = told.url == NULL ? exchange->host : told.url,
+        .verb = told.method == NULL ? "" : told.method,
+        .port = exchange->port,
+        .content = -1 };
+    if (told.name != NULL) {
+        str_printf(&told.asked, "%s %s", told.act.verb, told.act.target);
+        told.act.request = ABX_REQUEST_ACTION;
+        told.act.target = told.name;
+        told.act.asked = told.asked.data;
+        told.act.verb = NULL;
+        told.act.port = 0;
+    }
+    *ret_told = told;
+}
+
+static void
+told_done(struct told *told)
+{
+    free(told->url);
+    free(told->method);
+    free(told->name);
+    str_done(&told->asked);
+}
+
 static void
 tell(struct session *session, uint32_t layer, const char *problem)
 {
-    const struct exchange *exchange = session->exchange;
     const struct broker *broker = session->part.box->broker;
-    AUTO(freep) char *url = request_url(session);
-    AUTO(freep) char *method = request_method(session);
-    AUTO(freep) char *name = action_name(session, url, method);
-    AUTO(str_done) struct str asked = { 0 };
-    struct reply reply = { .status = exchange->answer.status, .problem = problem };
-    struct act act = { .request = ABX_REQUEST_HTTP,
-        .layer = layer,
-        .target = url == NULL ? exchange->host : url,
-        .verb = method == NULL ? "" : method,
-        .content = -1,
-        .reply = &reply };
+    struct reply reply = { .status = session->exchange->answer.status, .problem = problem };
+    AUTO(told_done) struct told told;
     struct words words;
     char rule[32];
 
-    if (name != NULL) {
-        str_printf(&asked, "%s %s", act.verb, act.target);
-        act.request = ABX_REQUEST_ACTION;
-        act.target = name;
-        act.asked = asked.data;
-        act.verb = NULL;
-    } else {
-        act.port = exchange->port;
-    }
+    told_make(session, &told);
+    told.act.layer = layer;
+    told.act.reply = &reply;
     say(session, layer, &words);
     snprintf(rule, sizeof rule, "upstream:%d", reply.status);
-    broker->report(broker->data, ABX_EVENT_NOTICE, &session->errand->subject, &act, rule,
+    session->part.box->has_refused_login |= layer == ABX_LAYER_IDENTITY;
+    broker->report(broker->data, ABX_EVENT_NOTICE, &session->errand->subject, &told.act, rule,
             words.reason, words.alternative);
+}
+
+/* Many programs ask without a login first, and with one only when they are told to. */
+static void
+tell_accepted(struct session *session)
+{
+    const struct broker *broker = session->part.box->broker;
+    AUTO(told_done) struct told told;
+
+    told_make(session, &told);
+    told.act.layer = ABX_LAYER_IDENTITY;
+    broker->accepted(broker->data, &session->errand->subject, &told.act);
 }
 
 /* ---- the answer on its way ---- */
@@ -207,6 +243,9 @@ answer_look(struct session *session)
     struct exchange *exchange = session->exchange;
     const uint32_t layer = layer_of(session);
 
+    if (session->part.box->has_refused_login && exchange->answer.status / 100 == 2) {
+        tell_accepted(session);
+    }
     if (layer == 0) {
         return true;
     }

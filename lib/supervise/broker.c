@@ -325,6 +325,17 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
 }
 
 static void
+accepted(void *data, const struct subject *subject, const struct act *act)
+{
+    abx_box *box = data;
+    AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
+
+    if (process != NULL) {
+        tell_accepted(box, process, act);
+    }
+}
+
+static void
 exited(void *data, uint64_t command, const struct exit_status *status)
 {
     AUTO(process_unrefp) abx_process *process = box_find(data, command);
@@ -351,6 +362,7 @@ broker_init(struct broker *broker, abx_box *box)
         .holds = holds,
         .withdraw = withdraw,
         .report = report,
+        .accepted = accepted,
         .exited = exited,
         .ended = ended,
     };

@@ -49,11 +49,11 @@ denials_done(struct denials *denials)
 }
 
 static bool
-is_equal(const struct denial_key *a, const struct denial_key *b)
+is_same_act(const struct denial_key *a, const struct denial_key *b)
 {
     return a->type == b->type && a->layer == b->layer && a->request == b->request &&
            a->access == b->access && a->port == b->port && a->command == b->command &&
-           a->status == b->status && strcmp(a->target, b->target) == 0;
+           strcmp(a->target, b->target) == 0;
 }
 
 static bool
@@ -85,8 +85,9 @@ find(struct denials *denials, const struct denial_key *key)
     for (size_t i = 0; i < denials->entries.count; i++) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
-        if (is_equal(&entry->key, key) && has_verb(entry, key->verb) &&
-                has_problem(entry, key->problem) && has_program(entry, key)) {
+        if (is_same_act(&entry->key, key) && has_verb(entry, key->verb) &&
+                entry->key.status == key->status && has_problem(entry, key->problem) &&
+                has_program(entry, key)) {
             return entry;
         }
     }
@@ -217,6 +218,23 @@ denials_record(struct denials *denials, struct outlet *outlet, const struct deni
     entry->pending = 0;
     entry->told_ns = clock_now_ns();
     outlet_tell(outlet, event);
+}
+
+void
+denials_forget(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
+        const char *asked)
+{
+    for (size_t i = denials->entries.count; i-- > 0;) {
+        struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
+        const char *other = event_text(entry->event, ABX_FIELD_ASKED);
+
+        if (entry->key.status != 0 && is_same_act(&entry->key, key) && has_verb(entry, key->verb) &&
+                (asked == NULL || (other != NULL && strcmp(other, asked) == 0))) {
+            flush_entry(entry, outlet);
+            entry_done(entry);
+            vec_remove(&denials->entries, i);
+        }
+    }
 }
 
 void

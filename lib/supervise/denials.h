@@ -38,6 +38,9 @@ bool denials_count(struct denials *denials, struct outlet *outlet, const struct 
  * stands for it. */
 void denials_record(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
         struct event_draft *draft, uint64_t times);
+/* Forgets what a server refused, whatever it said and whoever asked. */
+void denials_forget(struct denials *denials, struct outlet *outlet, const struct denial_key *key,
+        const char *asked);
 /* Queues events for what was counted and not told yet. */
 void denials_flush(struct denials *denials, struct outlet *outlet);
 

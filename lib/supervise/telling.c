@@ -282,3 +282,21 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
     record(box, process, &key, process == NULL ? old_label : process->label, &who, act, grounds,
             times);
 }
+
+void
+tell_accepted(abx_box *box, abx_process *process, const struct act *act)
+{
+    const struct denial_key key = {
+        .type = ABX_EVENT_NOTICE,
+        .layer = layer_of(act),
+        .request = act->request,
+        .port = act->port,
+        .command = process->id,
+        .target = act->target,
+        .verb = act->verb,
+    };
+
+    pthread_mutex_lock(&process->lock);
+    denials_forget(&process->denials, &box->outlet, &key, act->asked);
+    pthread_mutex_unlock(&process->lock);
+}

@@ -38,5 +38,7 @@ struct grounds identity_grounds(const abx_box *box);
 /* A denial or a notice, `times` equal attempts of it.  `process` may be NULL. */
 void tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times);
+/* Forgets the notices that this act was refused outside; each has been told. */
+void tell_accepted(abx_box *box, abx_process *process, const struct act *act);
 
 #endif

@@ -48,6 +48,8 @@ answer(int fd)
                 "Content-Length: %zu\r\nConnection: close\r\n\r\n" PROBLEM,
                 strlen(PROBLEM));
     } else {
+        status = strncmp(request, "GET /login ", 11) == 0 && strstr(request, SECRET) == NULL ? 401
+                                                                                             : 200;
         sscanf(request, "GET /%d", &status);
         snprintf(text, sizeof text, "HTTP/1.1 %d X\r\nConnection: close\r\n" NO_FILE, status);
     }
@@ -142,6 +144,13 @@ static const struct failure_case {
                     "terminal.",
                     "Instead: use options with which it asks nobody" } },
     { "a look whether there is a terminal", "bash -c true; test -t 0; exit 1", { NULL } },
+    { "a login that is sent when it is asked for",
+            "curl -fsS $URL/login; curl -fsS -H \"Authorization: Bearer $TOK\" $URL/login && exit "
+            "1",
+            { NULL } },
+    { "a login for something else",
+            "curl -fsS $URL/401; curl -fsS -H \"Authorization: Bearer $TOK\" $URL/200; exit 1",
+            { "the server answered 401: it wants a login" } },
     { "what is not there", "curl -fsS $URL/404", { NULL } },
     { "a fault of the server", "curl -fsS $URL/500", { NULL } },
     { "a host whose requests nobody reads", "curl -fsS $PLAIN/401", { NULL } },

@@ -85,6 +85,29 @@ START_TEST(who_is_not_accepted_is_told_so)
 }
 END_TEST
 
+START_TEST(a_login_that_a_program_sends_when_it_is_told_to_is_said_to_be_accepted)
+{
+    struct told told;
+
+    say(GET);
+    expect_request(GET);
+    send_text(origin, OK);
+    expect_answer(OK);
+    ck_assert_uint_eq(broker_accepted(), 0); /* nothing had been refused */
+    say(GET);
+    expect_request(GET);
+    send_text(origin, "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
+    expect_answer("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
+    expect_told_of(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, "http://@/a?b", &told);
+    ck_assert_uint_eq(broker_accepted(), 0);
+    say(GET);
+    expect_request(GET);
+    send_text(origin, OK);
+    expect_answer(OK);
+    ck_assert_uint_eq(broker_accepted(), 1);
+}
+END_TEST
+
 START_TEST(what_a_request_without_a_named_action_is_answered_otherwise_is_its_own_matter)
 {
     static const int statuses[] = { 200, 302, 400, 404, 409, 422, 429, 500 };
@@ -345,6 +368,7 @@ make_suite(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, who_is_not_accepted_is_told_so, 0,
             (int)(sizeof identity_cases / sizeof identity_cases[0]));
+    tcase_add_test(tcase, a_login_that_a_program_sends_when_it_is_told_to_is_said_to_be_accepted);
     tcase_add_loop_test(tcase,
             what_a_request_without_a_named_action_is_answered_otherwise_is_its_own_matter, 0, 8);
     tcase_add_loop_test(tcase, what_the_server_of_a_named_action_does_not_take_is_told, 0,
