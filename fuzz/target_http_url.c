@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Input: a URL, NUL, a path pattern.  A plain path, encoded byte by byte, is that path again and
- * matches the same rules; a pattern is compiled or refused. */
+ * matches the same rules; a pattern is compiled or refused.  A URL has one spelling, and nothing is
+ * below itself. */
 #include "policy/http.h"
+#include "policy/policy.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +50,24 @@ check(const struct http_url *url, const char *pattern)
     free(encoded);
 }
 
+static void
+check_spelling(const char *text)
+{
+    struct policy_url url, again;
+    struct fail fail = { 0 };
+
+    if (policy_url_spelling(text, &url, &fail) != ABX_OK) {
+        return;
+    }
+    if (policy_url_spelling(url.text, &again, &fail) != ABX_OK ||
+            strcmp(again.text, url.text) != 0 || again.port != url.port ||
+            strcmp(again.host, url.host) != 0 || policy_url_is_below(url.text, url.text)) {
+        abort();
+    }
+    free(again.text);
+    free(url.text);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -59,6 +79,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (text != NULL && pattern != NULL && http_url_parse(text, &url) && url.bad_path == NULL &&
             strlen(url.path) < PATH_LENGTH_MAX / 3 - 8) {
         check(&url, pattern);
+    }
+    if (text != NULL) {
+        check_spelling(text);
     }
     free(pattern);
     free(text);

@@ -3,9 +3,11 @@
  * plain. */
 #include "base/mem.h"
 #include "policy/http.h"
+#include "policy/policy.h"
 
 #include "unit/main.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct url_case {
@@ -143,6 +145,71 @@ START_TEST(a_rule_matches_the_whole_path_and_the_method)
 }
 END_TEST
 
+static const struct spelling_case {
+    const char *url, *text; /* NULL: it is none, or not plain */
+} spelling_cases[] = {
+    { "https://A.com.", "https://a.com/" },
+    { "https://a.com:443/x?Y=/../z", "https://a.com/x?Y=/../z" },
+    { "http://a.com:443?q", "http://a.com:443/?q" },
+    { "http://[FD00:0::1]:80/x", "http://[fd00::1]/x" },
+    { "https://[fd00::1]:8443/%41", "https://[fd00::1]:8443/%41" },
+    { "https://b\xc3\xbc.test/", NULL },
+    { "https://a.com/a%2fb", NULL },
+    { "https://a.com/a/../b", NULL },
+    { "https://a.com/x#y", NULL },
+    { "https://u@a.com/", NULL },
+    { "https://*.a.com/", NULL },
+    { "HTTPS://a.com/", NULL },
+    { "https://", NULL },
+    { "//a.com/", NULL },
+    { "", NULL },
+};
+
+START_TEST(a_url_has_one_spelling_as_requests_do)
+{
+    const struct spelling_case *c = &spelling_cases[_i];
+    struct policy_url url = { .port = 0 };
+    struct fail fail = { 0 };
+
+    if (c->text == NULL) {
+        ck_assert_int_eq(policy_url_spelling(c->url, &url, &fail), ABX_ERR_INVALID);
+        return;
+    }
+    ck_assert_int_eq(policy_url_spelling(c->url, &url, &fail), ABX_OK);
+    ck_assert_str_eq(url.text, c->text);
+    free(url.text);
+}
+END_TEST
+
+static const struct url_below_case {
+    const char *url, *base;
+    bool is_below;
+} url_below_cases[] = {
+    { "https://a.com/v/x", "https://a.com/v", true },
+    { "https://a.com/v/x/?y#", "https://a.com/v", false }, /* no request */
+    { "https://a.com/v/x/?y", "https://a.com/v", true },
+    { "https://a.com/%76/x", "https://a.com/v", true },
+    { "https://a.com/x", "https://a.com/", true },
+    { "https://a.com/", "https://a.com/", false },
+    { "https://a.com/v", "https://a.com/v", false },
+    { "https://a.com/vx", "https://a.com/v", false },
+    { "https://a.com/v?/x", "https://a.com/v", false },
+    { "https://a.com/v/../x", "https://a.com/v", false },
+    { "https://a.com/v/x%2f..%2f..%2fy", "https://a.com/v", false },
+    { "https://a.com:8443/v/x", "https://a.com/v", false },
+    { "https://a.com.evil/v/x", "https://a.com/v", false },
+    { "http://a.com/v/x", "https://a.com/v", false },
+    { "https://[fd00::1]/v/x", "https://[fd00::1]/v", true },
+};
+
+START_TEST(below_a_url_is_what_nobody_takes_for_something_else)
+{
+    const struct url_below_case *c = &url_below_cases[_i];
+
+    ck_assert_msg(policy_url_is_below(c->url, c->base) == c->is_below, "%s %s", c->url, c->base);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -153,6 +220,10 @@ make_suite(void)
             tcase, a_url_is_taken_apart_in_one_way_or_not_at_all, 0, N_ELEMENTS(url_cases));
     tcase_add_loop_test(
             tcase, a_rule_matches_the_whole_path_and_the_method, 0, N_ELEMENTS(match_cases));
+    tcase_add_loop_test(
+            tcase, a_url_has_one_spelling_as_requests_do, 0, N_ELEMENTS(spelling_cases));
+    tcase_add_loop_test(tcase, below_a_url_is_what_nobody_takes_for_something_else, 0,
+            N_ELEMENTS(url_below_cases));
     suite_add_tcase(suite, tcase);
     return suite;
 }
