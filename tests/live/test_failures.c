@@ -191,6 +191,23 @@ START_TEST(who_has_a_terminal_is_told_nothing)
 }
 END_TEST
 
+START_TEST(where_names_decide_about_reads_a_terminal_to_read_from_is_missed_too)
+{
+    abxtest_open(&test,
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"],\"deny\":[\"**/*.key\"]},"
+            "\"write\":{\"allow\":[\"${workspace}\"]}}}");
+    abxtest_run(&test, "bash -c ': </dev/tty'", &result);
+    ck_assert_msg(strstr(result.explain,
+                          "- read '/dev/tty' by '/usr/bin/bash': the command has no controlling "
+                          "terminal. Instead: ") != NULL,
+            "%s\n%s", result.explain, result.errors);
+    ck_assert_ptr_nonnull(strstr(result.errors, "No such device or address"));
+    abxtest_result_done(&result);
+    result = (struct abxtest_result){ .output = NULL };
+    abxtest_close(&test);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -202,6 +219,10 @@ make_suite(void)
     tcase_add_loop_test(tcase, a_failure_is_told_by_its_class_with_what_to_do_next, 0,
             (int)N_ELEMENTS(failure_cases));
     tcase_add_test(tcase, who_has_a_terminal_is_told_nothing);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("patterns");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, where_names_decide_about_reads_a_terminal_to_read_from_is_missed_too);
     suite_add_tcase(suite, tcase);
     return suite;
 }
