@@ -144,7 +144,7 @@ def rows_of(command, **more):
 
 
 def programs():
-    for name in ("spawn", "bench_evaluate", "bench_compare", "bench_audit", "boxes"):
+    for name in ("spawn", "bench_evaluate", "bench_decide", "bench_compare", "bench_audit", "boxes"):
         program = BUILD / "bench" / name
         if program.exists():  # what misses its own limit still has rows to print
             rows_of([str(program)])
