@@ -163,6 +163,7 @@ parse_single(struct parser *parser, const struct json *document)
     return (parser->is_inner || parse_required(parser, document, "version")) &&
            parse_variables_first(parser, document) &&
            parse_object(parser, document, document_keys, N_ELEMENTS(document_keys), NULL) &&
+           parse_http_arguments(parser, document) &&
            (parser->origin != ORIGIN_OWN || check_mode(parser, document));
 }
 

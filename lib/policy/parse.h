@@ -97,6 +97,9 @@ bool parse_texts(struct parser *parser, const struct entry *entry, struct entry_
 bool parse_filesystem(struct parser *parser, const struct json *value, void *data);
 bool parse_network(struct parser *parser, const struct json *value, void *data);
 bool parse_http(struct parser *parser, const struct json *value, void *data);
+/* Once all of a document was read: whether each segment that an action's path names is one of the
+ * arguments that the action declares. */
+bool parse_http_arguments(struct parser *parser, const struct json *document);
 bool parse_credentials(struct parser *parser, const struct json *value, void *data);
 bool parse_identity(struct parser *parser, const struct json *value, void *data);
 bool parse_actions(struct parser *parser, const struct json *value, void *data);

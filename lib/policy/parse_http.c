@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * "http" of a host entry: which requests it is about, and what they count as. */
+#include "base/mem.h"
+#include "policy/action.h"
 #include "policy/http.h"
 #include "policy/parse.h"
 
@@ -115,6 +117,97 @@ parse_http(struct parser *parser, const struct json *value, void *data)
 
     return parse_array(parser, value, http_rule, &entry->http) &&
            (json_count(value) > 0 || parse_wrong(parser, "the list is empty"));
+}
+
+/* ---- segments that are arguments ---- */
+
+/* What the document's layer declares of an action; NULL: nothing. */
+static const struct action_type *
+find_declared(const struct layer *layer, const char *action)
+{
+    for (size_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+
+        if (rule->kind == ABX_REQUEST_ACTION && strcmp(rule->pattern, action) == 0) {
+            return rule->action != NULL && rule->action->has_arguments ? rule->action : NULL;
+        }
+    }
+    return NULL;
+}
+
+static bool
+check_capture(
+        struct parser *parser, const struct action_type *type, const char *action, const char *name)
+{
+    AUTO(freep) const char **known = calloc(type->n_arguments + 1, sizeof *known);
+    const char *nearest;
+
+    if (known == NULL) {
+        fail_nomem(parser->fail);
+        return false;
+    }
+    for (size_t i = 0; i < type->n_arguments; i++) {
+        known[i] = type->arguments[i].name;
+        if (strcmp(known[i], name) == 0) {
+            return true;
+        }
+    }
+    nearest = nearest_of(name, known, type->n_arguments);
+    return parse_wrong(parser, "the action '%.60s' has no argument '%.60s'%s%.60s%s", action, name,
+            nearest == NULL ? "" : "; nearest is '", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "'");
+}
+
+static bool
+check_captures(struct parser *parser, const struct json *rule)
+{
+    const struct json *action = json_member(rule, "action");
+    const char *name = action == NULL ? NULL : json_text(action);
+    const struct action_type *type =
+            name == NULL ? NULL : find_declared(parser->builder->layer, name);
+    struct vec captures = VEC(struct http_capture);
+    char *pattern;
+    bool ok;
+
+    if (type == NULL) {
+        return true;
+    }
+    pattern = http_captures_read(json_text(json_member(rule, "path")), &captures, parser->fail);
+    ok = pattern != NULL;
+    for (size_t i = 0; i < captures.count && ok; i++) {
+        ok = check_capture(parser, type, name, vec_at(&captures, struct http_capture, i)->name);
+    }
+    free(pattern);
+    http_captures_done(&captures);
+    return ok;
+}
+
+bool
+parse_http_arguments(struct parser *parser, const struct json *document)
+{
+    static const char *const lists[] = { "allow", "ask" };
+    const struct json *network = json_member(document, "network");
+    size_t length = parser->pointer.length;
+
+    for (size_t i = 0; i < N_ELEMENTS(lists) && network != NULL; i++) {
+        const struct json *list = json_member(network, lists[i]);
+
+        for (size_t k = 0; list != NULL && k < json_count(list); k++) {
+            const struct json *entry = json_element(list, k);
+            const struct json *http =
+                    json_kind_of(entry) == JSON_KIND_OBJECT ? json_member(entry, "http") : NULL;
+
+            for (size_t n = 0; http != NULL && n < json_count(http); n++) {
+                str_printf(&parser->pointer, "/network/%s/%zu/http/%zu/path", lists[i], k, n);
+                if (!check_captures(parser, json_element(http, n))) {
+                    return false;
+                }
+                parser->pointer.length = length;
+                parser->pointer.data[length] = '\0';
+            }
+        }
+    }
+    return true;
 }
 
 bool

@@ -25,11 +25,11 @@ static const struct profile profiles[] = {
     /* No home, no other user's file: the system, the inputs, the output. */
     { "task",
             "{ \"version\": 1, \"filesystem\": {"
-            "  \"read\": { \"allow\": [\"${inputs}\", \"/usr\", \"/bin\", \"/sbin\", \"/lib\","
-            "    \"/lib32\", \"/lib64\","
-            "    \"/libx32\", \"/etc\", \"/opt\", \"/nix/store\", \"/gnu/store\", \"/proc\", "
-            "\"/sys\","
-            "    \"/dev\"] },"
+            "  \"read\": { \"allow\": [\"${inputs}\""
+#define DIRECTORY(path) ", \"" path "\""
+#include "policy/system.def"
+#undef DIRECTORY
+            "] },"
             "  \"write\": { \"allow\": [\"${output}\", \"${tmp}\"] } },"
             "  \"network\": { \"mode\": \"filtered\" } }",
             NETWORK_FILTERED },

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where programs are: readable as a whole, never written to. */
-static const char *const system_directories[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32",
-    "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/dev" };
+static const char *const system_directories[] = {
+#define DIRECTORY(path) path,
+#include "policy/system.def"
+#undef DIRECTORY
+};
 
 struct need {
     char *path;

@@ -202,6 +202,16 @@ static const struct bad_case {
             "policy:/network/sockets/0", "sockets are named one by one", "" },
     { "an unknown upstream", "{\"version\":1,\"network\":{\"upstream\":\"ftp://x\"}}",
             "policy:/network/upstream", "is none of environment", "" },
+    { "a segment that is no argument of its action",
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[{\"host\":\"a.com\","
+            "\"http\":[{\"methods\":[\"PUT\"],\"path\":\"/v1/{idd}\",\"action\":\"act\"}]}]},\n"
+            "\"actions\":[{\"name\":\"act\",\"verdict\":\"ask\",\"arguments\":{\"id\":"
+            "{\"type\":\"string\"}}}]}",
+            "policy:/network/allow/0/http/0/path",
+            "1:102: /network/allow/0/http/0/path: the action 'act' has no argument 'idd'; nearest "
+            "is "
+            "'id'",
+            "" },
     { "an unknown profile", "{\"version\":1,\"extends\":\"taks\"}", "policy:/extends",
             "nearest is 'task'", "the profiles are" },
     { "an empty reason to weaken",
