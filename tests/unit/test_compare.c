@@ -636,6 +636,54 @@ START_TEST(patterns_that_overlap_in_too_many_ways_are_refused_and_nothing_is_sai
 }
 END_TEST
 
+/* Patterns that do the same are tried as one, and each is told. */
+START_TEST(every_rule_that_makes_a_difference_has_its_row)
+{
+    char text[8192] = "read.allow: /";
+    AUTO(abx_policy_unrefp) abx_policy *before = policy_of(text);
+    AUTO(abx_policy_unrefp) abx_policy *after = NULL;
+    struct findings findings;
+    struct fail fail = { 0 };
+    uint32_t relation;
+
+    for (int i = 0; i < 60; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                "; read.deny: **/.s%d; read.deny: /a%d/*/k; read.deny: **/*.e%d", i, i, i);
+    }
+    after = policy_of(text);
+    ck_assert_msg(
+            policy_compare(before, after, &relation, &findings, &fail) == ABX_OK, "%s", fail.text);
+    for (int i = 0; i < 60; i++) {
+        char rows[3][64];
+
+        snprintf(rows[0], sizeof rows[0], "narrower read /.s%d", i);
+        snprintf(rows[1], sizeof rows[1], "narrower read /a%d/x/k", i);
+        snprintf(rows[2], sizeof rows[2], "narrower read /.e%d", i);
+        for (size_t k = 0; k < N_ELEMENTS(rows); k++) {
+            ck_assert_msg(has_row(&findings, rows[k]), "%s", rows[k]);
+        }
+    }
+    findings_done(&findings);
+}
+END_TEST
+
+START_TEST(what_would_take_long_is_refused)
+{
+    static char text[65536];
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    AUTO(abx_report_unrefp) abx_report *report = NULL;
+
+    strcpy(text, "read.allow: /");
+    for (int i = 0; i < 300; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; read.deny: **/a%d/**/b%d", i,
+                i);
+    }
+    policy = policy_of(text);
+    ck_assert_int_eq(abx_policy_compare(policy, policy, &report, NULL), ABX_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(report);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -651,6 +699,8 @@ make_suite(void)
     tcase_add_test(tcase, rows_have_an_example_that_both_policies_decide_so);
     tcase_add_test(tcase, the_password_of_a_proxy_is_in_no_row);
     tcase_add_test(tcase, patterns_that_overlap_in_too_many_ways_are_refused_and_nothing_is_said);
+    tcase_add_test(tcase, every_rule_that_makes_a_difference_has_its_row);
+    tcase_add_test(tcase, what_would_take_long_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }
