@@ -3,6 +3,7 @@
 #include "policy/action.h"
 #include "policy/credentials.h"
 #include "policy/describe.h"
+#include "policy/emit.h"
 
 #include "base/mem.h"
 
@@ -63,6 +64,7 @@ json_rules(struct str *out, const struct layer *layer, const char *name, uint32_
         if (rule->n_http > 0) {
             json_http(out, rule);
         }
+        emit_consent(out, rule->consent);
         action_emit(out, rule->action);
         str_add(out, "}");
         out->failed |= text == NULL;

@@ -143,6 +143,18 @@ START_TEST(a_description_stays_under_sixty_lines)
 }
 END_TEST
 
+START_TEST(the_json_form_tells_what_an_action_takes)
+{
+    char *text = describe(task, "json");
+
+    ck_assert_msg(
+            strstr(text, "\"approvers\":2,\"arguments\":{\"field\":{\"type\":\"string\"") != NULL &&
+                    strstr(text, "\"limits\":{\"per_command\":1,\"per_box\":20}") != NULL,
+            "%s", text);
+    free(text);
+}
+END_TEST
+
 START_TEST(the_json_form_can_be_read)
 {
     char *text = describe(short_cases[_i], "json");
@@ -218,6 +230,7 @@ make_suite(void)
             sizeof silence_cases / sizeof silence_cases[0]);
     tcase_add_loop_test(tcase, a_description_stays_under_sixty_lines, 0,
             sizeof short_cases / sizeof short_cases[0]);
+    tcase_add_test(tcase, the_json_form_tells_what_an_action_takes);
     tcase_add_loop_test(
             tcase, the_json_form_can_be_read, 0, sizeof short_cases / sizeof short_cases[0]);
     tcase_add_test(tcase, an_unknown_format_is_refused);
