@@ -250,23 +250,36 @@ add_target(struct str *out, abx_event *event)
     str_add(out, "\n");
 }
 
-/* A line for each argument of a program, as far as they are shown: bytes, escaped as names are. */
+/* Bytes, escaped as names are; the end of a long one is not there. */
+static void
+add_program_argument(struct str *out, const struct json *shown, const struct json *length)
+{
+    size_t n = 0;
+    char *bytes = text_unescape(json_text(shown), &n);
+    const int64_t more = json_number(length) - (int64_t)n;
+
+    line_start(out, "argument");
+    str_add_plain_quoted(out, bytes == NULL ? "" : bytes);
+    if (more > 0) {
+        str_printf(out, " [%lld MORE BYTES]", (long long)more);
+    }
+    str_add(out, "\n");
+    out->failed |= bytes == NULL;
+    free(bytes);
+}
+
+/* A line for each argument of a program, as far as they are shown. */
 static void
 add_command(struct str *out, abx_event *event)
 {
     struct json *shown = read_json_of(event, ABX_REQUEST_EXEC, ABX_FIELD_BOUND);
     const struct json *arguments = json_member(shown, "arguments");
+    const struct json *lengths = json_member(shown, "argument_lengths");
     const struct json *count = json_member(shown, "argument_count");
     const int64_t more = json_number(count) - (int64_t)json_count(arguments);
 
     for (size_t i = 0; i < json_count(arguments); i++) {
-        char *bytes = text_unescape(json_text(json_element(arguments, i)), NULL);
-
-        line_start(out, "argument");
-        str_add_plain_quoted(out, bytes == NULL ? "" : bytes);
-        str_add(out, "\n");
-        out->failed |= bytes == NULL;
-        free(bytes);
+        add_program_argument(out, json_element(arguments, i), json_element(lengths, i));
     }
     if (more > 0) {
         line_start(out, "argument");

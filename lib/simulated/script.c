@@ -151,6 +151,20 @@ make_print(struct step *step, char **words, size_t count, struct fail *fail)
 }
 
 static abx_status
+make_exit(struct step *step, const char *word, struct fail *fail)
+{
+    size_t length = strlen(word);
+    unsigned long code = strtoul(word, NULL, 10);
+
+    if (length > 3 || strspn(word, "0123456789") != length || code > 255) {
+        return fail_set(fail, ABX_ERR_EXEC, EINVAL, "exec:simulated",
+                "'%.200s' is no exit code: these go from 0 to 255", word);
+    }
+    step->code = (int32_t)code;
+    return ABX_OK;
+}
+
+static abx_status
 add_step(struct player *player, char **words, size_t count, const char *cwd, struct fail *fail)
 {
     const struct verb *verb = find_verb(words[0]);
@@ -170,8 +184,7 @@ add_step(struct player *player, char **words, size_t count, const char *cwd, str
     case STEP_PRINT:
         return make_print(step, words, count, fail);
     case STEP_EXIT:
-        step->code = (int32_t)(strtoul(words[1], NULL, 10) & 255);
-        break;
+        return make_exit(step, words[1], fail);
     case STEP_PAUSE:
         break;
     }

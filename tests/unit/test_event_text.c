@@ -156,13 +156,13 @@ START_TEST(the_arguments_of_a_program_are_shown)
     draft_text(&draft, ABX_FIELD_BOUND,
             "{\"program\":{\"sha256\":\"00\",\"length\":1},\"arguments\":[\"rm\",\"-rf\",\"/"
             "a\\\\x0Ab\\\\\\\\u{41}\"],"
-            "\"argument_count\":7,\"arguments_sha256\":\"00\"}");
+            "\"argument_lengths\":[2,2,270],\"argument_count\":7,\"arguments_sha256\":\"00\"}");
     event = event_make(&draft);
     ck_assert_int_eq(abx_event_to_text(event, &text, NULL), ABX_OK);
     ck_assert_msg(strstr(text, "  what       /usr/bin/rm\n"
                                "  argument   \"rm\"\n"
                                "  argument   \"-rf\"\n"
-                               "  argument   \"/a\\u{A}b\\\\u{41}\"\n"
+                               "  argument   \"/a\\u{A}b\\\\u{41}\" [260 MORE BYTES]\n"
                                "  argument   [4 MORE ARGUMENTS]\n") != NULL,
             "%s", text);
     abx_free(text);

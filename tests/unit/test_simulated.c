@@ -321,6 +321,9 @@ START_TEST(a_program_is_refused_with_what_there_is)
         { { "connect", "a.test:65536" }, EINVAL },
         { { "connect", "a.test:" }, EINVAL },
         { { "request", "GET", "http://api.test:80x/" }, EINVAL },
+        { { "exit", "256" }, EINVAL },
+        { { "exit", "-1" }, EINVAL },
+        { { "exit", "0x1" }, EINVAL },
     };
     abx_process *process;
     abx_error *error = NULL;
@@ -393,7 +396,7 @@ make_suite(void)
     tcase_add_test(tests, a_command_waits_for_the_answer_and_goes_on);
     tcase_add_loop_test(tests, a_signal_or_the_time_limit_ends_what_pauses_or_is_held, 0, 4);
     tcase_add_test(tests, an_attempt_is_a_running_commands);
-    tcase_add_loop_test(tests, a_program_is_refused_with_what_there_is, 0, 10);
+    tcase_add_loop_test(tests, a_program_is_refused_with_what_there_is, 0, 13);
     tcase_add_test(tests, the_receipt_says_that_nothing_is_enforced);
     tcase_add_loop_test(tests, bad_attempts_are_refused, 0, 13);
     suite_add_tcase(suite, tests);

@@ -51,7 +51,7 @@ class Leaks(Workspace):
                     for event in context.events():
                         event.to_dict()
                 self.assertEqual(handles(), known)
-                # 320 bytes of each. It goes up and down by some tens of KiB at first, and of 3,000 commands the last 1,500 add nothing.
+                # 320 bytes of each. It goes up and down by some tens of KiB at first; from 1,200 commands on nothing is added.
                 self.assertLess(in_use() - memory, 256 * 1024)
         self.assertEqual(settled(lambda: (descriptors(), threads()), before), before)
 

@@ -120,17 +120,21 @@ next_argument(const struct call *call, uint64_t *address, struct str *all, char 
 static void
 add_shown_arguments(struct str *out, const struct str *all, size_t n)
 {
+    AUTO(str_done) struct str lengths = { 0 };
     const char *at = all->data;
 
     str_add(out, ",\"arguments\":[");
     for (size_t i = 0; i < n && i < ARGUMENTS_SHOWN; i++, at += strlen(at) + 1) {
         AUTO(freep) char *shown = strndup(at, ARGUMENT_SHOWN);
+        const char *comma = i == 0 ? "" : ",";
 
         out->failed |= shown == NULL;
-        str_add(out, i == 0 ? "" : ",");
+        str_add(out, comma);
         str_add_json_bytes(out, shown == NULL ? "" : shown, true);
+        str_printf(&lengths, "%s%zu", comma, strlen(at));
     }
-    str_add(out, "]");
+    str_printf(out, "],\"argument_lengths\":[%s]", lengths.length == 0 ? "" : lengths.data);
+    out->failed |= lengths.failed;
 }
 
 static int
