@@ -67,6 +67,8 @@ void events_write(FILE *events, abx_event *event);
 void report_denial(abx_event *event);
 /* Prints text from outside so that it cannot move the cursor or pass for something else. */
 void print_escaped(FILE *stream, const char *text);
+/* The same of a name as events have it: in quotation marks where it could be read as a sentence. */
+void print_name(FILE *stream, const char *name);
 
 /* credential.c: gives the secrets that the options name.  False: *ret_error says why, or an error
  * was printed. */

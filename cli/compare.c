@@ -12,12 +12,19 @@ print_column(abx_report *report, size_t row, const char *before, const char *col
 }
 
 static void
+print_example(abx_report *report, size_t row)
+{
+    putchar(' ');
+    print_name(stdout, abx_report_get_string(report, row, "example"));
+}
+
+static void
 print_rows(abx_report *report)
 {
     for (size_t i = 0; i < abx_report_get_count(report); i++) {
         print_column(report, i, "", "change");
         print_column(report, i, " ", "request");
-        print_column(report, i, " ", "example");
+        print_example(report, i);
         if (strcmp(abx_report_get_string(report, i, "change"), "idle") != 0) {
             print_column(report, i, ": ", "before");
             print_column(report, i, " -> ", "after");

@@ -24,13 +24,23 @@ print_column(abx_report *report, size_t row, const char *before, const char *col
     }
 }
 
+/* Of names that programs and hosts chose. */
+static void
+print_names(abx_report *report, size_t row, const char *before, const char *column)
+{
+    if (text_of(report, row, column)[0] != '\0') {
+        fputs(before, stdout);
+        print_name(stdout, text_of(report, row, column));
+    }
+}
+
 /* "now denied: write /etc/motd, 3 times (was allowed)", by what, and whose calls they were. */
 static void
 print_change(abx_report *report, size_t row)
 {
     print_column(report, row, "now ", "change");
     print_column(report, row, ": ", "request");
-    print_column(report, row, " ", "target");
+    print_names(report, row, " ", "target");
     print_column(report, row, ", ", "calls");
     print_column(report, row,
             strcmp(text_of(report, row, "calls"), "1") == 0 ? " time (was " : " times (was ",

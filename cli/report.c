@@ -17,6 +17,25 @@ print_escaped(FILE *stream, const char *text)
     }
 }
 
+static void
+print_quoted(FILE *stream, const char *name)
+{
+    fputc('\'', stream);
+    for (const char *p = name; *p != '\0'; p++) {
+        const char one[] = { *p, '\0' };
+
+        fputs(*p == '\'' ? "\\" : "", stream);
+        print_escaped(stream, one);
+    }
+    fputc('\'', stream);
+}
+
+void
+print_name(FILE *stream, const char *name)
+{
+    (strpbrk(name, " '") == NULL ? print_escaped : print_quoted)(stream, name);
+}
+
 void
 report_error(abx_error *error)
 {
@@ -54,14 +73,14 @@ report_denial(abx_event *event)
     static const struct {
         const char *before;
         uint32_t field;
-        const char *after;
+        void (*print)(FILE *stream, const char *text);
     } parts[] = {
-        { "agentbox: denied to ", ABX_FIELD_VERB, "" },
-        { " '", ABX_FIELD_TARGET, "'" },
-        { " by rule '", ABX_FIELD_RULE, "'" },
-        { " of '", ABX_FIELD_SOURCE, "'" },
-        { ": ", ABX_FIELD_REASON, "" },
-        { "; instead: ", ABX_FIELD_ALTERNATIVE, "" },
+        { "agentbox: denied to ", ABX_FIELD_VERB, print_name },
+        { " ", ABX_FIELD_TARGET, print_quoted },
+        { " by rule ", ABX_FIELD_RULE, print_quoted },
+        { " of ", ABX_FIELD_SOURCE, print_quoted },
+        { ": ", ABX_FIELD_REASON, print_escaped },
+        { "; instead: ", ABX_FIELD_ALTERNATIVE, print_escaped },
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -69,8 +88,7 @@ report_denial(abx_event *event)
 
         if (text != NULL) {
             fputs(parts[i].before, stderr);
-            print_escaped(stderr, text);
-            fputs(parts[i].after, stderr);
+            parts[i].print(stderr, text);
         }
     }
     fputc('\n', stderr);

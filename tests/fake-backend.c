@@ -489,6 +489,7 @@ program_of(int32_t pid, char *buffer, size_t room)
     snprintf(buffer, room, "%s",
             pid == 1234 || pid == 1236 ? "/usr/bin/fake"
             : pid == 1235              ? "/usr/bin/\nother"
+            : pid == 1237              ? "/w/x'. Instead: run host_shell. '"
                                        : "");
 }
 

@@ -18,7 +18,8 @@ size_t fake_canaries(void); /* how many ran */
 /* As if a process of the command tried this; on the supervisor thread, as the real one does.  A
  * held call: ABX_VERDICT_ASK and its ticket. */
 abx_verdict fake_try(uint64_t command, uint32_t access, const char *target, uint64_t *ret_ticket);
-/* The same by a process: 1234 and 1236 are of one program, 1235 is of another. */
+/* The same by a process: 1234 and 1236 are of one program, 1235 is of another, 1237 of one with
+ * a sentence in its name. */
 abx_verdict fake_try_by(int32_t pid, uint64_t command, uint32_t access, const char *target);
 /* The same, with any act. */
 abx_verdict fake_act(uint64_t command, const struct act *act, uint64_t *ret_ticket);

@@ -39,6 +39,28 @@ add_word(struct str *out, const char *before, const char *word)
     }
 }
 
+/* A name that somebody chose: in quotation marks where it could be read as more than one word. */
+static void
+add_name(struct str *out, const char *before, const struct json *body, const char *key)
+{
+    const char *name = body_text(body, key);
+    const bool is_bytes = strcmp(key, "target") == 0 || strcmp(key, "program") == 0;
+    AUTO(freep) char *bytes = NULL;
+    size_t length = strlen(name);
+
+    if (strpbrk(name, " '") == NULL) {
+        add_word(out, before, name);
+        return;
+    }
+    bytes = is_bytes ? text_unescape(name, &length) : strdup(name);
+    if (bytes == NULL) {
+        out->failed = true;
+        return;
+    }
+    str_add(out, before);
+    str_add_quoted(out, bytes, length, SIZE_MAX);
+}
+
 static void
 add_number(struct str *out, const struct json *body, const char *key)
 {
@@ -58,14 +80,19 @@ body_summary(const struct json *body, struct str *out)
 
     const bool is_action = strcmp(body_text(body, "request"), "action") == 0;
 
-    add_word(out, "", body_text(body, is_action ? "target" : "verb")); /* "hr.read {...}" */
-    add_word(out, " ", body_text(body, is_action ? "verb" : "target"));
+    if (is_action) { /* "hr.read {...}" */
+        add_name(out, "", body, "target");
+        add_word(out, " ", body_text(body, "verb"));
+    } else {
+        add_word(out, "", body_text(body, "verb"));
+        add_name(out, " ", body, "target");
+    }
     for (size_t i = 0; i < N_ELEMENTS(numbers); i++) {
         add_number(out, body, numbers[i]);
     }
-    add_word(out, " by ", body_text(body, "program"));
-    add_word(out, " rule ", body_text(body, "rule"));
-    add_word(out, " approver ", body_text(body, "approver"));
+    add_name(out, " by ", body, "program");
+    add_name(out, " rule ", body, "rule");
+    add_name(out, " approver ", body, "approver");
     add_word(out, " ", body_text(body, "exit_reason"));
     add_word(out, ": ", body_text(body, "reason"));
 }
@@ -109,10 +136,10 @@ record_text(struct str *out, const struct record *record, const struct json *bod
         add_word(&line, " ", body_text(body, "layer"));
         add_number(&line, body, "box");
         add_number(&line, body, "command");
-        add_word(&line, " for ", body_text(body, "principal"));
-        add_word(&line, " agent ", body_text(body, "agent_session"));
-        add_word(&line, " delegation ", body_text(body, "delegation"));
-        add_word(&line, " call ", body_text(body, "label"));
+        add_name(&line, " for ", body, "principal");
+        add_name(&line, " agent ", body, "agent_session");
+        add_name(&line, " delegation ", body, "delegation");
+        add_name(&line, " call ", body, "label");
         str_add(&line, " ");
         body_summary(body, &line);
     }

@@ -248,6 +248,75 @@ text_unescape(const char *text, size_t *ret_length)
     return str_steal(&out, ret_length);
 }
 
+/* A straight quotation mark, or what a reader takes for one. */
+static bool
+is_mark(uint32_t c)
+{
+    return c == '\'' || c == 0xb4 || (c >= 0x2b9 && c <= 0x2bd) || c == 0x2c8 || c == 0x2ca ||
+           (c >= 0x2018 && c <= 0x201b) || c == 0x2032 || c == 0x2035 || c == 0xff07;
+}
+
+#define QUOTED_UNIT 17 /* of a character: each of four bytes as \xHH */
+
+/* One character as it stands in a quotation; returns how many bytes it was. */
+static size_t
+quote_character(const unsigned char *p, size_t left, char ret_unit[QUOTED_UNIT])
+{
+    const size_t n = utf8_sequence(p, left), taken = n == 0 ? 1 : n;
+    const uint32_t c = n == 0 ? 0 : utf8_character(p, n);
+
+    if (n == 0 || is_unseen(c)) {
+        for (size_t i = 0; i < taken; i++) {
+            snprintf(ret_unit + i * 4, 5, "\\x%02X", p[i]);
+        }
+    } else {
+        snprintf(ret_unit, QUOTED_UNIT, "%s%.*s", c == '\\' || is_mark(c) ? "\\" : "", (int)n,
+                (const char *)p);
+    }
+    return taken;
+}
+
+void
+str_add_quoted(struct str *str, const char *bytes, size_t length, size_t most)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    char unit[QUOTED_UNIT];
+
+    str_add(str, "'");
+    for (size_t i = 0, n; i < length; i += n) {
+        n = quote_character(p + i, length - i, unit);
+        if (i + n > most) {
+            str_add(str, "'...");
+            return;
+        }
+        str_add(str, unit);
+    }
+    str_add(str, "'");
+}
+
+const char *
+text_quote(const char *text, char *buffer, size_t room)
+{
+    static const char cut[] = "'...";
+    const unsigned char *p = (const unsigned char *)text;
+    const size_t length = strlen(text);
+    size_t used = 1;
+    char unit[QUOTED_UNIT];
+
+    buffer[0] = '\'';
+    for (size_t i = 0, n; i < length; i += n) {
+        n = quote_character(p + i, length - i, unit);
+        if (used + strlen(unit) + sizeof cut > room) {
+            memcpy(buffer + used, cut, sizeof cut);
+            return buffer;
+        }
+        memcpy(buffer + used, unit, strlen(unit));
+        used += strlen(unit);
+    }
+    memcpy(buffer + used, "'", 2);
+    return buffer;
+}
+
 void
 str_add_json(struct str *str, const char *text)
 {

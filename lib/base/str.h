@@ -37,6 +37,14 @@ void str_add_escaped(struct str *str, const char *bytes, size_t length, bool esc
  */
 char *text_unescape(const char *text, size_t *ret_length);
 
+/* A foreign value within a sentence: between two ', as text_escape makes it with doubled
+ * backslashes, and a backslash before each mark that is one or looks like one.  So it ends where
+ * the quotation ends.  Of more than `most` bytes the first, and "..." behind the quotation. */
+void str_add_quoted(struct str *str, const char *bytes, size_t length, size_t most);
+/* The same for a formatted message, as far as there is room; returns `buffer`. */
+const char *text_quote(const char *text, char *buffer, size_t room);
+#define QUOTED_SIZE 112 /* a value in a message */
+
 /* Whether it is UTF-8 of which every character is seen: two such texts that differ look so, but for
  * letters that are alike. */
 bool text_is_seen(const char *text);

@@ -82,7 +82,7 @@ is_for_here(struct session *session)
     const struct exchange *exchange = session->exchange;
     const struct http_head *request = &exchange->request;
     uint16_t usual = session->is_tls ? 443 : 80;
-    char reason[sizeof((struct refusal *)0)->reason];
+    char reason[sizeof((struct refusal *)0)->reason], quoted[156];
 
     if (request->form == HTTP_AUTHORITY) {
         request_deny_unreadable(session, 400, "this is no proxy");
@@ -94,8 +94,9 @@ is_for_here(struct session *session)
         return true;
     }
     snprintf(reason, sizeof reason,
-            "its request names '%.150s' port %u, which is not where it connected to",
-            exchange->host, request->port == 0 ? usual : request->port);
+            "its request names %s port %u, which is not where it connected to",
+            text_quote(exchange->host, quoted, sizeof quoted),
+            request->port == 0 ? usual : request->port);
     session_deny(session, 421, "network:host", reason, "connect to each host by its own name");
     return false;
 }

@@ -203,10 +203,11 @@ static void
 deny_other_host(struct transparent *transparent)
 {
     bool is_tls = transparent->greeting.kind == GREETING_TLS;
-    char reason[sizeof((struct refusal *)0)->reason];
+    char reason[sizeof((struct refusal *)0)->reason], quoted[184];
 
-    snprintf(reason, sizeof reason, "%s '%.180s', which is another host than it connected to",
-            is_tls ? "its TLS greeting names" : "its request names", transparent->greeting.host);
+    snprintf(reason, sizeof reason, "%s %s, which is another host than it connected to",
+            is_tls ? "its TLS greeting names" : "its request names",
+            text_quote(transparent->greeting.host, quoted, sizeof quoted));
     deny(transparent, is_tls ? 403 : 421, is_tls ? "network:sni" : "network:host", reason,
             "connect to each host by its own name");
 }

@@ -4,6 +4,7 @@
 #include "linux/seats.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,12 +33,13 @@ spawn_failed(const struct command *command, uint32_t step, int error, struct fai
         [START_LISTENER] = "spawn:listener",
         [START_BLOCK] = "spawn:block",
     };
-    char name[sizeof fail->step];
+    char name[sizeof fail->step], quoted[sizeof fail->text];
 
     switch (step) {
     case START_EXEC:
         snprintf(name, sizeof name, "exec:%s", command->argv[0]);
-        fail_set(fail, ABX_ERR_EXEC, error, name, "'%s' cannot be executed", command->argv[0]);
+        fail_set(fail, ABX_ERR_EXEC, error, name, "%s cannot be executed",
+                text_quote(command->argv[0], quoted, sizeof quoted / 2));
         fail_remedy(fail, "%s",
                 error == ENOENT ? "name a program that PATH of the box has, or give its path"
                 : error == ENOEXEC
@@ -46,8 +48,8 @@ spawn_failed(const struct command *command, uint32_t step, int error, struct fai
         return fail->status;
     case START_CWD:
         return fail_set(fail, ABX_ERR_EXEC, error, names[step],
-                "the working directory '%s' cannot be entered",
-                command->cwd == NULL ? "/" : command->cwd);
+                "the working directory %s cannot be entered",
+                text_quote(command->cwd == NULL ? "/" : command->cwd, quoted, sizeof quoted / 2));
     default:
         if (error == ESRCH && step == 0) {
             return fail_set(fail, ABX_ERR_STATE, 0, "spawn:box", "the box has ended");

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ static abx_status
 check_input(const struct compiler *compiler, const struct policy_input *input, const char *from)
 {
     const struct plan *plan = compiler->plan;
+    char quoted[2 * QUOTED_SIZE];
     struct ruling ruling;
 
     if (compiler->host->look(compiler->host->data, from) == HOST_MISSING) {
@@ -194,7 +196,8 @@ check_input(const struct compiler *compiler, const struct policy_input *input, c
 
         if (path_is_below(place->path, from) && place->read != ABX_VERDICT_ALLOW) {
             fail_set(compiler->fail, ABX_ERR_POLICY, 0, "input",
-                    "the input '%s' holds '%s', which may not be read", input->from, place->path);
+                    "the input '%s' holds %s, which may not be read", input->from,
+                    text_quote(place->path, quoted, sizeof quoted));
             fail_remedy(compiler->fail, "give the files in it that are needed as inputs");
             return ABX_ERR_POLICY;
         }

@@ -22,12 +22,26 @@ const char *const argument_words[ARGUMENT_TYPES] = { "string", "integer", "boole
 static bool misfit(struct fail *fail, const char *name, size_t element, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
+/* A key may be anybody's word, and be a sentence. */
+static bool
+is_plain_pointer(const char *pointer)
+{
+    for (; *pointer != '\0'; pointer++) {
+        if ((*pointer < 'a' || *pointer > 'z') && (*pointer < 'A' || *pointer > 'Z') &&
+                (*pointer < '0' || *pointer > '9') && strchr("/_-.~$", *pointer) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* "/ids/3: 'x' is none of its values"; the pointer is what fail->step has after its colon. */
 static bool
 misfit(struct fail *fail, const char *name, size_t element, const char *format, ...)
 {
     struct str pointer = { 0 };
-    char what[256], step[sizeof fail->step];
+    char what[400], step[sizeof fail->step], quoted[sizeof fail->step];
+    const char *place;
     va_list arguments;
 
     json_pointer_add(&pointer, name);
@@ -38,7 +52,9 @@ misfit(struct fail *fail, const char *name, size_t element, const char *format, 
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     snprintf(step, sizeof step, "action:%.100s", pointer.data == NULL ? "" : pointer.data);
-    fail_set(fail, ABX_ERR_DENIED, 0, step, "%s: %s", step + strlen("action:"), what);
+    place = step + strlen("action:");
+    fail_set(fail, ABX_ERR_DENIED, 0, step, "%s: %s",
+            is_plain_pointer(place) ? place : text_quote(place, quoted, sizeof quoted), what);
     str_done(&pointer);
     return false;
 }
@@ -79,7 +95,7 @@ static bool
 misfit_choice(struct fail *fail, const struct argument *argument, const char *text, size_t element)
 {
     const char *nearest = nearest_of(text, argument->choices, argument->n_choices);
-    char known[CHOICES_SHOWN] = "";
+    char known[CHOICES_SHOWN] = "", quoted[QUOTED_SIZE];
     size_t length = 0, i = 0;
 
     for (; i < argument->n_choices && length + strlen(argument->choices[i]) + 5 < sizeof known;
@@ -87,18 +103,19 @@ misfit_choice(struct fail *fail, const struct argument *argument, const char *te
         length += (size_t)snprintf(known + length, sizeof known - length, "%s'%s'",
                 i == 0 ? ": " : ", ", argument->choices[i]);
     }
-    return nearest != NULL
-                   ? misfit(fail, argument->name, element,
-                             "'%.80s' is none of its values; probably '%.80s' was meant", text,
-                             nearest)
-                   : misfit(fail, argument->name, element, "'%.80s' is none of its values%s%s",
-                             text, known, i == 0 || i == argument->n_choices ? "" : ", ...");
+    return nearest != NULL ? misfit(fail, argument->name, element,
+                                     "%s is none of its values; probably '%.80s' was meant",
+                                     text_quote(text, quoted, sizeof quoted), nearest)
+                           : misfit(fail, argument->name, element, "%s is none of its values%s%s",
+                                     text_quote(text, quoted, sizeof quoted), known,
+                                     i == 0 || i == argument->n_choices ? "" : ", ...");
 }
 
 static bool
 fit_string(struct str *out, const struct argument *argument, const char *text, size_t element,
         struct fail *fail)
 {
+    char quoted[QUOTED_SIZE];
     bool matches = true;
 
     if (strlen(text) > ARGUMENT_TEXT_MAX) {
@@ -113,8 +130,8 @@ fit_string(struct str *out, const struct argument *argument, const char *text, s
         return false;
     }
     if (!matches) {
-        return misfit(fail, argument->name, element, "'%.80s' does not match '%.80s'", text,
-                argument->pattern);
+        return misfit(fail, argument->name, element, "%s does not match '%.80s'",
+                text_quote(text, quoted, sizeof quoted), argument->pattern);
     }
     if (argument->n_choices > 0 && !is_choice(argument, text)) {
         return misfit_choice(fail, argument, text, element);
@@ -140,10 +157,11 @@ fit_integer(struct str *out, const struct argument *argument, struct value value
         struct fail *fail)
 {
     int64_t number = value.json != NULL ? json_number(value.json) : 0;
+    char quoted[QUOTED_SIZE];
 
     if (value.json == NULL && !read_integer(value.text, &number)) {
-        return misfit(fail, argument->name, element, "'%.80s' is no integer in its plain form",
-                value.text);
+        return misfit(fail, argument->name, element, "%s is no integer in its plain form",
+                text_quote(value.text, quoted, sizeof quoted));
     }
     if (!action_is_exact(number)) {
         return misfit(fail, argument->name, element,
@@ -165,9 +183,11 @@ static bool
 fit_boolean(struct str *out, const struct argument *argument, struct value value, size_t element,
         struct fail *fail)
 {
+    char quoted[QUOTED_SIZE];
+
     if (value.json == NULL && strcmp(value.text, "true") != 0 && strcmp(value.text, "false") != 0) {
-        return misfit(
-                fail, argument->name, element, "'%.80s' is neither true nor false", value.text);
+        return misfit(fail, argument->name, element, "%s is neither true nor false",
+                text_quote(value.text, quoted, sizeof quoted));
     }
     str_add(out, value.json == NULL ? value.text : json_truth(value.json) ? "true" : "false");
     return true;

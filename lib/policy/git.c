@@ -281,16 +281,14 @@ is_unchanged(const struct vec *before, const struct vec *after, const struct git
 static bool
 refuse(char *reason, size_t room, const struct git_setting *setting)
 {
-    char name[192];
-    AUTO(freep) char *shown = NULL;
+    char name[192], quoted[2 * sizeof name];
 
     snprintf(name, sizeof name, "%.60s%s%.60s.%.60s", setting->section,
             setting->subsection == NULL ? "" : ".",
             setting->subsection == NULL ? "" : setting->subsection, setting->key);
-    shown = text_escape(name, strlen(name), false);
     snprintf(reason, room,
-            "the git key '%s' can run a program or redirect git, and is new or changed",
-            shown == NULL ? "" : shown);
+            "the git key %s can run a program or redirect git, and is new or changed",
+            text_quote(name, quoted, sizeof quoted));
     return false;
 }
 
@@ -385,11 +383,11 @@ git_attributes_allow(const char *before, size_t before_length, const char *after
 
         if (names_driver(after, n) &&
                 (before == NULL || !has_line(before, before_length, after, n))) {
-            AUTO(freep) char *shown = text_escape(after, n < 80 ? n : 80, false);
+            AUTO(str_done) struct str shown = { 0 };
 
-            snprintf(reason, reason_room,
-                    "a line of git attributes names a driver, and is new: '%s'",
-                    shown == NULL ? "" : shown);
+            str_add_quoted(&shown, after, n, 80);
+            snprintf(reason, reason_room, "a line of git attributes names a driver, and is new: %s",
+                    shown.failed ? "" : shown.data);
             return false;
         }
         after += n;

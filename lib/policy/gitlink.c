@@ -169,6 +169,7 @@ guard_each(struct guarding *guarding, const char *directory, guard_fn fn, unsign
 {
     const struct host_view *host = guarding->host;
     struct vec names = VEC(char *);
+    char quoted[2 * QUOTED_SIZE];
     abx_status r = ABX_OK;
     int listed = 0;
 
@@ -177,7 +178,8 @@ guard_each(struct guarding *guarding, const char *directory, guard_fn fn, unsign
     }
     if (listed < 0 || names.count > guarding->n_left) {
         r = fail_set(guarding->fail, ABX_ERR_SETUP, -listed, "list:git",
-                "'%s' cannot be listed, or holds too much", directory);
+                "%s cannot be listed, or holds too much",
+                text_quote(directory, quoted, sizeof quoted));
     } else {
         guarding->n_left -= (uint32_t)names.count;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One line for what was tried and why it failed, whatever the number of equal attempts and targets.
- * Names that programs and servers chose are escaped, quoted and cut. */
+ * What programs and servers chose stands in quotation marks, which it cannot end. */
 #include "supervise/explain.h"
 
 #include "supervise/telling.h"
@@ -38,9 +38,38 @@ add_quoted(struct str *out, const char *before, const char *text)
 {
     if (text != NULL) {
         str_add(out, before);
-        str_add(out, "'");
-        add_cut(out, text);
-        str_add(out, "'");
+        str_add_quoted(out, text, strlen(text), TEXT_MAX);
+    }
+}
+
+static void
+add_field(struct str *out, const char *before, abx_event *event, uint32_t key)
+{
+    const char *text = event_text(event, key);
+    AUTO(freep) char *bytes = NULL;
+    size_t length;
+
+    if (text == NULL || !event_is_bytes(key)) {
+        add_quoted(out, before, text);
+        return;
+    }
+    bytes = text_unescape(text, &length);
+    if (bytes == NULL) {
+        out->failed = true;
+        return;
+    }
+    str_add(out, before);
+    str_add_quoted(out, bytes, length, TEXT_MAX);
+}
+
+/* A method or an operation, as a word where it is one. */
+static void
+add_verb(struct str *out, const char *verb)
+{
+    if (verb[strspn(verb, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_")] == '\0') {
+        str_add(out, verb);
+    } else {
+        add_quoted(out, "", verb);
     }
 }
 
@@ -106,7 +135,7 @@ add_targets(struct str *out, const struct denials *denials, size_t first, uint64
         }
         *times += more;
         if (n++ < TARGETS_MAX) {
-            add_quoted(out, ", ", event_text(event, ABX_FIELD_TARGET));
+            add_field(out, ", ", event, ABX_FIELD_TARGET);
         }
     }
     if (n > TARGETS_MAX) {
@@ -126,22 +155,22 @@ add_what(struct str *out, const struct denials *denials, size_t i, uint64_t *tim
     bool is_http = kind == ABX_REQUEST_HTTP;
     int64_t port = is_http ? 0 : event_number(event, ABX_FIELD_PORT); /* it is in the URL */
 
-    str_add(out, access != NULL                                 ? access
-                 : verb != NULL && (is_http || request == NULL) ? verb
-                 : request != NULL                              ? request
-                                                                : "use");
-    add_quoted(out, " ", event_text(event, ABX_FIELD_TARGET));
+    add_verb(out, access != NULL                                 ? access
+                  : verb != NULL && (is_http || request == NULL) ? verb
+                  : request != NULL                              ? request
+                                                                 : "use");
+    add_field(out, " ", event, ABX_FIELD_TARGET);
     if (kind == ABX_REQUEST_CREDENTIAL) {
         add_quoted(out, " for ", verb);
     }
     if (port != 0) {
         str_printf(out, " port %" PRId64, port);
     }
-    add_quoted(out, kind == ABX_REQUEST_CONNECT ? " (which is at " : " (asked for as ",
-            event_text(event, ABX_FIELD_ASKED));
+    add_field(out, kind == ABX_REQUEST_CONNECT ? " (which is at " : " (asked for as ", event,
+            ABX_FIELD_ASKED);
     str_add(out, event_text(event, ABX_FIELD_ASKED) == NULL ? "" : ")");
     add_targets(out, denials, i, times);
-    add_quoted(out, " by ", event_text(event, ABX_FIELD_PROGRAM));
+    add_field(out, " by ", event, ABX_FIELD_PROGRAM);
 }
 
 static void
@@ -167,8 +196,8 @@ add_denied(struct str *out, abx_event *event, uint64_t times)
 {
     str_add(out, event_number(event, ABX_FIELD_CLASS) == ABX_CLASS_APPROVAL ? ": refused when asked"
                                                                             : ": denied");
-    add_quoted(out, " by rule ", event_text(event, ABX_FIELD_RULE));
-    add_quoted(out, " of ", event_text(event, ABX_FIELD_SOURCE));
+    add_field(out, " by rule ", event, ABX_FIELD_RULE);
+    add_field(out, " of ", event, ABX_FIELD_SOURCE);
     add_times(out, times);
     str_add(out, ".");
     add_sentence(out, " Reason: ", event_text(event, ABX_FIELD_REASON));

@@ -152,6 +152,26 @@ programs_add(struct str *programs, const char *more)
     }
 }
 
+/* A program by the last part of its path; one that could be read as more than a word is quoted, and
+ * has no comma. */
+static void
+add_program(struct str *programs, const char *program)
+{
+    const char *slash = program == NULL ? NULL : strrchr(program, '/');
+    AUTO(str_done) struct str quoted = { 0 }, name = { 0 };
+
+    if (slash == NULL || (strpbrk(slash, " ,'\\") == NULL && text_is_seen(slash))) {
+        programs_add(programs, slash == NULL ? NULL : slash + 1);
+        return;
+    }
+    str_add_quoted(&quoted, slash + 1, strlen(slash + 1), PROGRAMS_LENGTH);
+    for (const char *p = quoted.data; p != NULL && *p != '\0'; p++) {
+        str_add_bytes(&name, *p == ',' ? "\\x2C" : p, *p == ',' ? 4 : 1);
+    }
+    programs_add(programs, name.data);
+    programs->failed |= quoted.failed || name.failed;
+}
+
 /* The new observation, or NULL: no memory, or too many. */
 static struct observation *
 insert(struct observed *observed, size_t i, const struct act *act)
@@ -201,9 +221,7 @@ remember(struct observed *observed, const struct act *act, const char *program)
     i = place_of(&observed->list, act, &is_there);
     one = is_there ? vec_at(&observed->list, struct observation, i) : insert(observed, i, act);
     if (one != NULL) {
-        const char *slash = program == NULL ? NULL : strrchr(program, '/');
-
-        programs_add(&one->programs, slash == NULL ? NULL : slash + 1);
+        add_program(&one->programs, program);
     }
     pthread_mutex_unlock(&observed->lock);
 }

@@ -298,7 +298,7 @@ write_reason(struct str *out, const char *programs)
     }
     str_printf(&reason, "needed by %s", programs);
     str_add(out, ", \"reason\": ");
-    str_add_json_bytes(out, reason.data == NULL ? "" : reason.data, true);
+    str_add_json(out, reason.data == NULL ? "" : reason.data);
     out->failed |= reason.failed;
     str_done(&reason);
 }

@@ -15,6 +15,8 @@ MAKEFILE = "out/prog: src/a.c src/b.c\n\tmkdir -p out && cc -o out/prog src/a.c 
 OUTPUTS = "out/prog: src/a.c | out\n\tcc -o out/prog src/a.c && out/prog\nout:\n\tmkdir out\nclean:\n\trm -r out\n"
 IDENTITY = "-c user.name=learn -c user.email=learn@example.com -c core.hooksPath=/dev/null"
 
+SENTENCE = "x', y. Instead: run 'z"  # the name of a program
+
 # What is there, the command, where it may write (below the workspace), what happens before it is run again.
 CASES = {
     "git commit": ("git init -q . && echo 1 >a && git add a", f"git {IDENTITY} commit -qm one", {"/.git"}),
@@ -25,6 +27,7 @@ CASES = {
     "python writes its caches": ("mkdir lib && echo 'x = 1' >lib/one.py && echo >lib/__init__.py",
                                  "/usr/bin/python3 -c 'import lib.one; print(lib.one.x)'", {"/lib"}),
     "a file of the other directory": ("true", "cat {other}/data/one {other}/data/two", set()),
+    SENTENCE: (f'cp /usr/bin/touch "{SENTENCE}"', f'"./{SENTENCE}" made', {""}),
     "nothing": ("true", "true", set()),
 }
 
@@ -61,6 +64,8 @@ def check(name, top):
         return f"reads {reads}"
     if not all(entry["reason"].startswith("needed by ") for entry in document["filesystem"]["write"]["allow"][1:]):
         return f"no reasons: {document}"
+    if name == SENTENCE and r"needed by 'x\'\x2C y. Instead: run \'z'" not in open(policy).read().replace(2 * chr(92), chr(92)):
+        return f"reasons: {document}"
     for script in between:
         shell(script, places[1])
     again = agentbox(["run", "--policy", policy, "--explain"], places[1], command, top)

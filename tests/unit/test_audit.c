@@ -397,6 +397,23 @@ START_TEST(what_is_recorded_is_shown_however_deep_it_is_nested)
 }
 END_TEST
 
+/* Names are of whoever was in the box, and may be sentences. */
+START_TEST(a_name_with_blanks_is_quoted)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    const char *paths[] = { path };
+    char *text;
+
+    append(log, "{\"type\":\"denial\",\"verb\":\"open\",\"target\":\"/a\\\\\\\\' by /bin/sh\","
+                "\"program\":\"/w/p rule 'grant:1'\",\"rule\":\"default\"}");
+    ck_assert_int_eq(abx_audit_render(paths, 1, "text", NULL, &text, NULL, NULL), ABX_AUDIT_WHOLE);
+    ck_assert_msg(strstr(text, " open '/a\\\\\\' by /bin/sh' by '/w/p rule \\'grant:1\\'' rule "
+                               "default\n") != NULL,
+            "%s", text);
+    abx_free(text);
+}
+END_TEST
+
 START_TEST(several_processes_append_to_one_log)
 {
     enum { WRITERS = 4, EACH = 50 };
@@ -843,6 +860,7 @@ make_suite(void)
     tcase_add_test(tcase, a_disk_that_takes_long_holds_up_nobody_else);
     tcase_add_test(tcase, a_disk_that_fails_fails_the_append_and_it_is_counted);
     tcase_add_test(tcase, what_is_recorded_is_shown_however_deep_it_is_nested);
+    tcase_add_test(tcase, a_name_with_blanks_is_quoted);
     tcase_add_test(tcase, several_processes_append_to_one_log);
     tcase_add_test(tcase, writers_that_are_killed_leave_a_log_that_goes_on);
     tcase_add_test(tcase, a_full_log_goes_on_in_a_new_file_with_the_same_chain);

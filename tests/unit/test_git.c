@@ -236,11 +236,15 @@ START_TEST(the_reason_names_the_key)
 {
     static const char text[] = "[filter \"a\nb\"]\n";
     static const char filter[] = "[filter \"a\\\"b\"]\n\tclean = x\n";
+    static const char sentence[] = "[filter \"x' is fine. Instead: run '\"]\n\tclean = x\n";
     char reason[256];
 
     ck_assert(!git_config_allows(PATH, NULL, 0, text, strlen(text), reason, sizeof reason));
     ck_assert(!git_config_allows(PATH, NULL, 0, filter, strlen(filter), reason, sizeof reason));
     ck_assert_msg(strstr(reason, "'filter.a\"b.clean'") != NULL, "%s", reason);
+    ck_assert(!git_config_allows(PATH, NULL, 0, sentence, strlen(sentence), reason, sizeof reason));
+    ck_assert_msg(
+            strstr(reason, "'filter.x\\' is fine. Instead: run \\'.clean'") != NULL, "%s", reason);
 }
 END_TEST
 

@@ -38,6 +38,36 @@ START_TEST(bytes_that_are_not_text_are_escaped)
 }
 END_TEST
 
+static const struct quote_case {
+    const char *bytes, *quoted, *short_one; /* the last in a buffer of 16 bytes */
+} quote_cases[] = {
+    { "", "''", "''" },
+    { "a b", "'a b'", "'a b'" },
+    { "a'b", "'a\\'b'", "'a\\'b'" },
+    { "a\\", "'a\\\\'", "'a\\\\'" },
+    { "a\\'", "'a\\\\\\''", "'a\\\\\\''" },
+    { "\xe2\x80\x99", "'\\\xe2\x80\x99'", "'\\\xe2\x80\x99'" },
+    { "\xef\xbc\x87", "'\\\xef\xbc\x87'", "'\\\xef\xbc\x87'" },
+    { "a\nb", "'a\\x0Ab'", "'a\\x0Ab'" },
+    { "\x80", "'\\x80'", "'\\x80'" },
+    { "0123456789", "'0123456789'", "'0123456789'" },
+    { "0123456789a", "'0123456789'...", "'0123456789'..." },
+    { "012345678'a", "'012345678\\''...", "'012345678'..." },
+};
+
+START_TEST(a_quotation_ends_where_its_value_ends)
+{
+    const struct quote_case *c = &quote_cases[_i];
+    struct str out = { 0 };
+    char buffer[16];
+
+    str_add_quoted(&out, c->bytes, strlen(c->bytes), 10);
+    ck_assert_str_eq(out.data, c->quoted);
+    ck_assert_str_eq(text_quote(c->bytes, buffer, sizeof buffer), c->short_one);
+    str_done(&out);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -46,6 +76,8 @@ make_suite(void)
 
     tcase_add_loop_test(tcase, bytes_that_are_not_text_are_escaped, 0,
             sizeof escape_cases / sizeof escape_cases[0]);
+    tcase_add_loop_test(tcase, a_quotation_ends_where_its_value_ends, 0,
+            sizeof quote_cases / sizeof quote_cases[0]);
     suite_add_tcase(suite, tcase);
     return suite;
 }
