@@ -599,6 +599,16 @@ json_each_member(const struct json *object,
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
+void
+json_write(struct str *out, const struct json *value)
+{
+    char *dumped = json_dumps(in(value), JSON_COMPACT | JSON_ENCODE_ANY);
+
+    out->failed |= dumped == NULL;
+    str_add(out, dumped == NULL ? "" : dumped);
+    free(dumped);
+}
+
 char *
 json_indent(const char *text, size_t length, size_t *ret_length)
 {

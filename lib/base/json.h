@@ -56,6 +56,9 @@ struct json_place json_locate(const char *text, size_t length, const char *point
 /* Appends `/` and the key, escaped as a pointer wants it. */
 void json_pointer_add(struct str *pointer, const char *key);
 
+/* Appends the value. */
+void json_write(struct str *out, const struct json *value);
+
 /* The same document indented for people.  NULL: no memory, or it is none.  Caller frees. */
 char *json_indent(const char *text, size_t length, size_t *ret_length);
 

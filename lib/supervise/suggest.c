@@ -1,41 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes a policy document of what an observing box saw.  Careful in one direction: a rule may name
- * a directory for its files, never "/", a home, what has them in it, or a place of the system to
- * write to.  Reads a copy of the observations, changes nothing. */
-#include "supervise/observe.h"
+ * Owns what of the observations becomes an allowing rule.  Careful in one direction: a rule may
+ * name a directory for its files, never "/", a home, what has them in it, a place of the system to
+ * write to, or what the given policy has a denying or an asking rule for.  Reads a copy of the
+ * observations, changes nothing. */
+#include "supervise/suggest.h"
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "policy/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const system_directories[] = {
+const char *const system_directories[] = {
 #define DIRECTORY(path) path,
 #include "policy/system.def"
 #undef DIRECTORY
+    NULL,
 };
 
-struct need {
-    char *path;
-    struct str programs;
-};
+/* ---- what the given policy says ---- */
+void
+suggest_rule(const struct suggestion *s, uint32_t access, const char *path, struct ruling *ruling)
+{
+    const abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_PATH, .access = access, .target = path
+    };
 
-struct suggestion {
-    abx_box *box;
-    const struct policy_settings *settings;
-    struct vec seen; /* struct observation, sorted: a copy, since opens wait for the list */
-    struct vec reads, writes; /* struct need */
-    bool failed;
-};
+    policy_decide(s->box->observed->strict, &request, ruling);
+}
+
+bool
+suggest_is_closed(const struct suggestion *s, uint32_t access, const char *path)
+{
+    struct ruling ruling;
+
+    suggest_rule(s, access, path, &ruling);
+    return !ruling.from_default && ruling.verdict != ABX_VERDICT_ALLOW;
+}
+
+/* Whether a rule for the directory allows the path, too: no rule of the given policy stands between
+ * them that makes an exception of one that denies or asks. */
+static bool
+covers(const struct suggestion *s, uint32_t access, const char *directory, const char *path)
+{
+    struct ruling inner, outer;
+
+    if (!path_is_within(path, directory)) {
+        return false;
+    }
+    suggest_rule(s, access, path, &inner);
+    if (inner.from_default) {
+        return true;
+    }
+    suggest_rule(s, access, directory, &outer);
+    return !outer.from_default && outer.layer == inner.layer && outer.rule == inner.rule;
+}
 
 /* ---- which directories ---- */
 static bool
 is_of_system(const char *path)
 {
-    for (size_t i = 0; i < N_ELEMENTS(system_directories); i++) {
-        if (path_is_within(path, system_directories[i])) {
+    for (const char *const *directory = system_directories; *directory != NULL; directory++) {
+        if (path_is_within(path, *directory)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A directory of the system that is readable as a whole has it. */
+static bool
+is_read_with_system(const struct suggestion *s, const char *path)
+{
+    for (const char *const *directory = system_directories; *directory != NULL; directory++) {
+        if (covers(s, ABX_ACCESS_READ, *directory, path) &&
+                !suggest_is_closed(s, ABX_ACCESS_READ, *directory)) {
             return true;
         }
     }
@@ -50,12 +89,13 @@ is_in_workspace(const struct suggestion *s, const char *path)
 
 /* More than anybody meant. */
 static bool
-is_too_wide(const struct suggestion *s, const char *directory)
+is_too_wide(const struct suggestion *s, uint32_t access, const char *directory)
 {
     const char *home = s->settings->home, *workspace = s->settings->workspace;
 
     if ((home != NULL && path_is_within(home, directory)) ||
-            (workspace != NULL && path_is_below(workspace, directory))) {
+            (workspace != NULL && path_is_below(workspace, directory)) ||
+            suggest_is_closed(s, access, directory)) {
         return true;
     }
     return !is_in_workspace(s, directory) &&
@@ -64,18 +104,19 @@ is_too_wide(const struct suggestion *s, const char *directory)
 
 /* Takes the path. */
 static void
-add_need(struct suggestion *s, struct vec *needs, char *path, const char *programs)
+add_need(struct suggestion *s, struct needs *needs, char *path, const char *programs)
 {
+    struct vec *list = &needs->list;
     struct need *need = NULL;
 
-    for (size_t i = 0; path != NULL && i < needs->count; i++) {
-        if (strcmp(vec_at(needs, struct need, i)->path, path) == 0) {
-            programs_add(&vec_at(needs, struct need, i)->programs, programs);
+    for (size_t i = 0; path != NULL && i < list->count; i++) {
+        if (strcmp(vec_at(list, struct need, i)->path, path) == 0) {
+            programs_add(&vec_at(list, struct need, i)->programs, programs);
             free(path);
             return;
         }
     }
-    need = path == NULL ? NULL : vec_add(needs);
+    need = path == NULL ? NULL : vec_add(list);
     if (need == NULL) {
         free(path);
         s->failed = true;
@@ -93,14 +134,14 @@ remove_need(struct vec *needs, size_t i)
     vec_remove(needs, i);
 }
 
-/* A need that lies in another one, which gets its programs. */
+/* A need that another one covers, which gets its programs. */
 static bool
-is_covered(const struct vec *needs, const struct need *need)
+is_covered(const struct suggestion *s, const struct needs *by, const struct need *need)
 {
-    for (size_t i = 0; i < needs->count; i++) {
-        struct need *other = vec_at(needs, struct need, i);
+    for (size_t i = 0; i < by->list.count; i++) {
+        struct need *other = vec_at(&by->list, struct need, i);
 
-        if (other != need && path_is_within(need->path, other->path)) {
+        if (other != need && covers(s, by->access, other->path, need->path)) {
             programs_add(&other->programs, need->programs.data);
             return true;
         }
@@ -109,30 +150,35 @@ is_covered(const struct vec *needs, const struct need *need)
 }
 
 static void
-remove_covered(struct vec *needs, const struct vec *by)
+remove_covered(const struct suggestion *s, struct needs *needs)
 {
-    for (size_t i = needs->count; i-- > 0;) {
-        if (is_covered(by, vec_at(needs, struct need, i))) {
-            remove_need(needs, i);
+    for (size_t i = needs->list.count; i-- > 0;) {
+        if (is_covered(s, needs, vec_at(&needs->list, struct need, i))) {
+            remove_need(&needs->list, i);
         }
     }
 }
 
 /* Two in one directory become that directory, as long as there are such. */
 static bool
-join_two(struct suggestion *s, struct vec *needs)
+join_two(struct suggestion *s, struct needs *needs)
 {
-    for (size_t i = 0; i < needs->count; i++) {
-        const struct need *one = vec_at(needs, struct need, i);
+    const struct vec *list = &needs->list;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct need *one = vec_at(list, struct need, i);
         AUTO(freep) char *parent = path_parent(one->path);
 
-        for (size_t j = i + 1; parent != NULL && j < needs->count; j++) {
-            const struct need *two = vec_at(needs, struct need, j);
+        for (size_t j = i + 1; parent != NULL && j < list->count; j++) {
+            const struct need *two = vec_at(list, struct need, j);
             AUTO(freep) char *other = path_parent(two->path);
 
-            if (other != NULL && strcmp(parent, other) == 0 && !is_too_wide(s, parent)) {
+            if (other != NULL && strcmp(parent, other) == 0 &&
+                    !is_too_wide(s, needs->access, parent) &&
+                    covers(s, needs->access, parent, one->path) &&
+                    covers(s, needs->access, parent, two->path)) {
                 add_need(s, needs, steal_ptr(&parent), "");
-                remove_covered(needs, needs);
+                remove_covered(s, needs);
                 return !s->failed;
             }
         }
@@ -150,19 +196,41 @@ add_write(struct suggestion *s, const struct observation *one)
 
     if (parent == NULL) {
         s->failed = true;
-    } else if (!is_too_wide(s, parent)) {
+    } else if (!is_too_wide(s, ABX_ACCESS_WRITE, parent)) {
         add_need(s, &s->writes, steal_ptr(&parent), one->programs.data);
-    } else if (!is_too_wide(s, one->target)) {
+    } else if (!is_too_wide(s, ABX_ACCESS_WRITE, one->target)) {
         add_need(s, &s->writes, strdup(one->target), one->programs.data);
     }
 }
 
-static enum host_kind
-look(const struct suggestion *s, const char *path)
+enum host_kind
+suggest_look(const struct suggestion *s, const char *path)
 {
     const struct host_view *host = s->box->context->backend->host;
 
     return host->look(host->data, path);
+}
+
+static void
+add_read(struct suggestion *s, const struct observation *one)
+{
+    if (one->target[1] != '\0' && !is_read_with_system(s, one->target) &&
+            (s->settings->home == NULL || !path_is_within(s->settings->home, one->target)) &&
+            !suggest_is_closed(s, ABX_ACCESS_READ, one->target)) {
+        add_need(s, &s->reads, strdup(one->target), one->programs.data);
+    }
+}
+
+/* Where the given policy has a list of the only programs. */
+static void
+add_program(struct suggestion *s, const struct observation *one)
+{
+    struct ruling ruling;
+
+    suggest_rule(s, ABX_ACCESS_EXEC, one->target, &ruling);
+    if (s->settings->restricts_exec && ruling.from_default && ruling.verdict != ABX_VERDICT_ALLOW) {
+        add_need(s, &s->programs, strdup(one->target), "");
+    }
 }
 
 static void
@@ -173,14 +241,20 @@ add_observation(struct suggestion *s, const struct observation *one)
     if (!is_path || plan_is_private(&s->box->plan, one->target)) {
         return;
     }
-    if (one->access != ABX_ACCESS_WRITE && look(s, one->target) == HOST_MISSING) {
-        return; /* looked for, and not found */
-    }
     if (one->access == ABX_ACCESS_WRITE) {
         add_write(s, one);
-    } else if (!is_of_system(one->target) && one->target[1] != '\0' &&
-               (s->settings->home == NULL || !path_is_within(s->settings->home, one->target))) {
-        add_need(s, &s->reads, strdup(one->target), one->programs.data);
+        return;
+    }
+    if (suggest_look(s, one->target) == HOST_MISSING) {
+        return; /* looked for, and not found */
+    }
+    if (one->request == ABX_REQUEST_EXEC || one->access == ABX_ACCESS_EXEC) {
+        add_program(s, one);
+    }
+    if (!is_in_workspace(s, one->target) ||
+            suggest_is_closed(s, ABX_ACCESS_READ, s->settings->workspace) ||
+            !covers(s, ABX_ACCESS_READ, s->settings->workspace, one->target)) {
+        add_read(s, one);
     }
 }
 
@@ -216,7 +290,7 @@ has_input(const struct suggestion *s, const char *directory)
         const struct observation *one = vec_at(&s->seen, struct observation, i);
 
         if (one->access == ABX_ACCESS_READ && path_is_below(one->target, directory) &&
-                !is_written(s, i) && look(s, one->target) == HOST_FILE) {
+                !is_written(s, i) && suggest_look(s, one->target) == HOST_FILE) {
             return true;
         }
     }
@@ -228,7 +302,7 @@ is_lasting(const struct suggestion *s, const char *path)
 {
     const char *workspace = s->settings->workspace;
 
-    return look(s, path) != HOST_MISSING &&
+    return suggest_look(s, path) != HOST_MISSING &&
            (!is_in_workspace(s, path) || strcmp(path, workspace) == 0 || has_input(s, path));
 }
 
@@ -241,7 +315,7 @@ lasting(struct suggestion *s, char *path)
 
         s->failed |= parent == NULL;
         free(path);
-        if (parent != NULL && is_too_wide(s, parent)) {
+        if (parent != NULL && is_too_wide(s, ABX_ACCESS_WRITE, parent)) {
             free(parent);
             return NULL;
         }
@@ -253,12 +327,14 @@ lasting(struct suggestion *s, char *path)
 static void
 move_to_lasting(struct suggestion *s)
 {
-    for (size_t i = s->writes.count; i-- > 0 && !s->failed;) {
-        struct need *need = vec_at(&s->writes, struct need, i);
+    struct vec *list = &s->writes.list;
+
+    for (size_t i = list->count; i-- > 0 && !s->failed;) {
+        struct need *need = vec_at(list, struct need, i);
 
         need->path = lasting(s, need->path);
         if (need->path == NULL) {
-            remove_need(&s->writes, i);
+            remove_need(list, i);
         }
     }
 }
@@ -268,157 +344,40 @@ find_needs(struct suggestion *s)
 {
     const struct vec *list = &s->seen;
 
-    if (s->settings->workspace != NULL) { /* where commands start */
+    if (s->settings->workspace != NULL && /* where commands start */
+            !suggest_is_closed(s, ABX_ACCESS_READ, s->settings->workspace)) {
         add_need(s, &s->reads, strdup(s->settings->workspace), "");
     }
     for (size_t i = 0; i < list->count && !s->failed; i++) {
-        const struct observation *one = vec_at(list, struct observation, i);
-
-        if (one->access == ABX_ACCESS_WRITE || !is_in_workspace(s, one->target)) {
-            add_observation(s, one);
-        }
+        add_observation(s, vec_at(list, struct observation, i));
     }
-    remove_covered(&s->writes, &s->writes);
+    remove_covered(s, &s->writes);
     move_to_lasting(s);
-    remove_covered(&s->writes, &s->writes);
-    remove_covered(&s->reads, &s->reads);
+    remove_covered(s, &s->writes);
+    remove_covered(s, &s->reads);
     while (!s->failed && (join_two(s, &s->writes) || join_two(s, &s->reads))) {
         /* until nothing can be joined */
     }
 }
 
-/* ---- the document ---- */
 static void
-write_reason(struct str *out, const char *programs)
+needs_done(struct needs *needs)
 {
-    struct str reason = { 0 };
-
-    if (programs == NULL || programs[0] == '\0') {
-        return;
+    while (needs->list.count > 0) {
+        remove_need(&needs->list, needs->list.count - 1);
     }
-    str_printf(&reason, "needed by %s", programs);
-    str_add(out, ", \"reason\": ");
-    str_add_json(out, reason.data == NULL ? "" : reason.data);
-    out->failed |= reason.failed;
-    str_done(&reason);
-}
-
-static void
-write_path(struct str *out, const struct suggestion *s, const char *path)
-{
-    const bool is_inside = is_in_workspace(s, path);
-    AUTO(freep)
-    char *spelled = variable_spell(is_inside ? path + strlen(s->settings->workspace) : path, true);
-    struct str text = { .failed = spelled == NULL };
-
-    str_printf(&text, "%s%s", is_inside ? "${workspace}" : "", spelled == NULL ? "" : spelled);
-    str_add_json(out, text.failed ? "" : text.data);
-    out->failed |= text.failed;
-    str_done(&text);
-}
-
-static void
-write_needs(struct str *out, const struct suggestion *s, const struct vec *needs)
-{
-    for (size_t i = 0; i < needs->count; i++) {
-        const struct need *need = vec_at(needs, struct need, i);
-
-        str_add(out, ",\n      { \"path\": ");
-        write_path(out, s, need->path);
-        write_reason(out, need->programs.data);
-        str_add(out, " }");
-    }
-}
-
-static void
-write_reads(struct str *out, const struct suggestion *s)
-{
-    const char *comma = "";
-
-    str_add(out, "    \"read\": { \"allow\": [");
-    for (size_t i = 0; i < N_ELEMENTS(system_directories); i++) {
-        if (look(s, system_directories[i]) != HOST_MISSING) {
-            str_printf(out, "%s\"%s\"", comma, system_directories[i]);
-            comma = ", ";
-        }
-    }
-    write_needs(out, s, &s->reads);
-    str_add(out, " ],\n      \"deny\": [");
-    comma = "";
-    for (const char *const *path = secret_paths(); *path != NULL; path++) {
-        if (**path != '~' || s->settings->home != NULL) {
-            str_printf(out, "%s\"%s\"", comma, *path);
-            comma = ", ";
-        }
-    }
-    str_add(out, "] },\n");
-}
-
-static bool
-is_name(const char *host)
-{
-    return strchr(host, ':') == NULL && strspn(host, "0123456789.") != strlen(host);
-}
-
-static void
-write_network(struct str *out, const struct suggestion *s)
-{
-    const struct vec *list = &s->seen;
-    const char *comma = "\n    ";
-    bool any = false;
-
-    for (size_t i = 0; i < list->count; i++) {
-        const struct observation *one = vec_at(list, struct observation, i);
-
-        if (one->request == ABX_REQUEST_CONNECT && is_name(one->target)) {
-            str_add(out, any ? "" : "  \"network\": { \"mode\": \"filtered\", \"allow\": [");
-            str_printf(out, "%s{ \"host\": \"%s:%u\"", comma, one->target, one->port);
-            write_reason(out, one->programs.data);
-            str_add(out, " }");
-            comma = ",\n    ";
-            any = true;
-        }
-    }
-    str_add(out, any ? " ] }\n" : "  \"network\": { \"mode\": \"none\" }\n");
-}
-
-static char *
-write_document(const struct suggestion *s, size_t *ret_length)
-{
-    struct str out = { 0 };
-
-    str_add(&out, "{\n  \"version\": 1,\n  \"name\": \"learned\",\n  \"filesystem\": {\n");
-    write_reads(&out, s);
-    str_add(&out, "    \"write\": { \"allow\": [\"/tmp\"");
-    write_needs(&out, s, &s->writes);
-    str_add(&out, " ] }\n  },\n");
-    write_network(&out, s);
-    str_add(&out, "}\n");
-    return str_steal(&out, ret_length);
-}
-
-static void
-done(struct suggestion *s)
-{
-    while (s->reads.count > 0) {
-        remove_need(&s->reads, 0);
-    }
-    while (s->writes.count > 0) {
-        remove_need(&s->writes, 0);
-    }
-    vec_done(&s->reads);
-    vec_done(&s->writes);
-    observations_done(&s->seen);
+    vec_done(&needs->list);
 }
 
 abx_status
 box_suggest(abx_box *box, char **ret_json, size_t *ret_length, struct fail *fail)
 {
     struct suggestion s = { .box = box,
-        .settings = policy_get_settings(box->resolved),
+        .settings = policy_get_settings(box->policy),
         .seen = VEC(struct observation),
-        .reads = VEC(struct need),
-        .writes = VEC(struct need) };
+        .reads = { VEC(struct need), ABX_ACCESS_READ },
+        .writes = { VEC(struct need), ABX_ACCESS_WRITE },
+        .programs = { VEC(struct need), ABX_ACCESS_EXEC } };
     abx_status r;
 
     if (box->observed == NULL) {
@@ -428,9 +387,12 @@ box_suggest(abx_box *box, char **ret_json, size_t *ret_length, struct fail *fail
     r = observed_copy(box->observed, &s.seen, fail);
     if (r == ABX_OK) {
         find_needs(&s);
-        *ret_json = s.failed ? NULL : write_document(&s, ret_length);
+        *ret_json = s.failed ? NULL : suggestion_write(&s, ret_length);
         r = *ret_json == NULL ? fail_nomem(fail) : ABX_OK;
     }
-    done(&s);
+    needs_done(&s.reads);
+    needs_done(&s.writes);
+    needs_done(&s.programs);
+    observations_done(&s.seen);
     return r;
 }

@@ -57,7 +57,7 @@ def check(name, top):
     allowed = [entry["path"] for entry in document["filesystem"]["write"]["allow"] if isinstance(entry, dict)]
     if {path.removeprefix("${workspace}") for path in allowed} != writes:
         return f"writes {allowed}"
-    reads = [entry["path"] for entry in document["filesystem"]["read"]["allow"] if isinstance(entry, dict)]
+    reads = [entry["path"].replace("~", top) for entry in document["filesystem"]["read"]["allow"] if isinstance(entry, dict)]
     if any(path in ("/", top, "/var", "/var/tmp", os.path.expanduser("~")) for path in reads):
         return f"reads {reads}"
     if ("data" in command) != (os.path.join(other, "data") in reads):
@@ -82,18 +82,37 @@ def check_secrets(top):
     learned = agentbox(["learn", "-o", policy], os.path.join(top, "ws"), "cat ~/.ssh/id_rsa; echo x >.bashrc; true", top)
     if learned.returncode != 0 or "key" in learned.stdout or "left out" not in learned.stderr or "id_rsa" not in learned.stderr:
         return f"{learned.returncode} {learned.stdout}{learned.stderr}"
-    return "in the policy" if "id_rsa" in open(policy).read() or ".bashrc" in open(policy).read() else None
+    places = json.load(open(policy))["filesystem"]
+    allowed = str([places[access]["allow"] for access in ("read", "write")])
+    return "in the policy" if "id_rsa" in allowed or ".bashrc" in allowed else None
+
+
+def check_given(top):
+    """What the given policy denies and says besides stays, also where the command needs much of what is around."""
+    policy, given = os.path.join(top, "policy.json"), os.path.join(top, "given.json")
+    shell("mkdir -p ws/customers; echo 1 >ws/customers/list; echo 2 >ws/one", top)
+    json.dump({"version": 1, "extends": "workspace-write", "filesystem": {"read": {"deny": ["${workspace}/customers"]}},
+               "environment": {"set": {"MODE": "given"}}}, open(given, "w"))
+    learned = agentbox(["learn", "-o", policy, "--policy", given], os.path.join(top, "ws"), "cat one; ls customers; echo 3 >two; true", top)
+    if learned.returncode != 0 or "customers" not in learned.stderr:
+        return f"{learned.returncode} {learned.stdout}{learned.stderr}"
+    again = agentbox(["run", "--policy", policy], os.path.join(top, "ws"), "cat one; ls customers; cat customers/list; echo 3 >two && echo $MODE", top)
+    if again.stdout != "2\ngiven\n":
+        return f"again: {again.stdout}{again.stderr}"
+    compared = subprocess.run([TOOL, "policy", "compare", given, policy], cwd=os.path.join(top, "ws"), capture_output=True, text=True)
+    return None if compared.stdout.startswith("narrower\n") else f"compared: {compared.stdout}{compared.stderr}"
 
 
 failed = 0
-for name in [*CASES, None]:
+OTHERS = {"secrets": check_secrets, "the given policy": check_given}
+for name in [*CASES, *OTHERS]:
     top = tempfile.mkdtemp(prefix="learn-", dir="/var/tmp")
     os.makedirs(os.path.join(top, "other/data"))
     shell("echo 1 >one; echo 2 >two; echo 3 >three", os.path.join(top, "other/data"))
-    wrong = check(name, top) if name else check_secrets(top)
+    wrong = OTHERS[name](top) if name in OTHERS else check(name, top)
     shutil.rmtree(top)
     if wrong:
         failed += 1
-        print(f"{name or 'secrets'}: {wrong}")
-print(f"learn: {len(CASES) + 1 - failed} of {len(CASES) + 1}")
+        print(f"{name}: {wrong}")
+print(f"learn: {len(CASES) + len(OTHERS) - failed} of {len(CASES) + len(OTHERS)}")
 sys.exit(failed != 0)
