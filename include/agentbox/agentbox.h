@@ -135,7 +135,7 @@ typedef struct abx_stats {
     uint64_t asked;     /* questions: for a yes, or for a secret */
     uint64_t granted;   /* yes, or the secret was given */
     uint64_t refused;   /* no, or the yes could not take effect: expired delegation, limit, audit log */
-    uint64_t timed_out; /* no answer by the deadline */
+    uint64_t timed_out; /* no answer by the deadline, which is not after the end of the delegation */
     uint64_t abandoned; /* nobody waited any more: the command or the box ended */
     uint64_t held_ns;   /* that calls waited for answers, each for itself; those that wait now come in later */
 } abx_stats;
@@ -263,7 +263,8 @@ ABX_API abx_status abx_policy_explain(
  * All three are names, not secrets: they are on every event of a box that has them, and a policy may
  * send them with requests.  `delegation_expires_ms` is Unix time, 0 is never.  Once it has passed,
  * nothing leaves such a box, nothing is asked or granted and no command starts: that is denied in the
- * layer IDENTITY, with the rule "identity:delegation".  ABX_ERR_INVALID: a text is empty, longer than
+ * layer IDENTITY, with the rule "identity:delegation", and so are questions that are open then; abx_box_grant,
+ * and a yes or a secret that comes late, are ABX_ERR_DENIED.  ABX_ERR_INVALID: a text is empty, longer than
  * 256 bytes or has characters that are not seen. */
 ABX_API abx_status abx_identity_new(const char *principal, const char *agent_session,
         const char *delegation, int64_t delegation_expires_ms, abx_identity **ret_identity,
@@ -290,14 +291,15 @@ ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_le
  *   ABX_REQUEST_CONNECT  a host and a port
  *   ABX_REQUEST_HTTP     a URL with its query, and a method (NULL: GET), whatever the body; to a host that
  *                        the policy has rules about requests for, else ABX_ERR_DENIED
- *   ABX_REQUEST_ACTION   a name and its arguments (NULL: none) as for abx_box_request, in whatever spelling
- *                        they come; requests that count as it, too
+ *   ABX_REQUEST_ACTION   a name that the policy declares and its arguments (NULL: none) as for abx_box_request,
+ *                        in whatever spelling they come; requests that count as it, too
  * A path or URL that ends in a slash and two stars means all below, with any query.  A request that counts as an
- * action with arguments is granted as the action only.  `expires_ms` is Unix time, 0 is never; 0 uses is
- * unlimited.  It lifts what the policy asks about or has no rule for, never what a rule denies:
+ * action with arguments is granted as the action only.  `expires_ms` is Unix time, 0 is never, and what is over is
+ * ABX_ERR_INVALID; 0 uses is unlimited; `approver` is a name as in abx_answer, or NULL.  It lifts what the policy asks about or has no rule for, never what a rule denies:
  * that is ABX_ERR_DENIED, and below a target with two stars it stays denied.  Limits of an action stay.  ABX_ERR_DENIED
- * also: arguments do not fit the action.  Given and taken back, it is a NOTICE of layer APPROVAL with the rule
- * "grant:N" and what it adds (ABX_FIELD_ADDS). */
+ * also: arguments do not fit the action, or the delegation of the box has expired.  Given and taken back, it is a
+ * NOTICE of layer APPROVAL with the rule "grant:N", what it adds (ABX_FIELD_ADDS: with its expiry and uses) and the
+ * approver; an action that is done under it has that rule and approver in its own NOTICE. */
 ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms,
         uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
 /* After it returns nothing new is done under that grant: calls that are under way fail, connections
@@ -476,7 +478,8 @@ enum abx_field_values {
     ABX_FIELD_LEVEL = 23,
     ABX_FIELD_MESSAGE = 24,
     ABX_FIELD_ASKED = 25,       /* the name as the program gave it, where TARGET is another */
-    ABX_FIELD_ADDS = 26,        /* on an approval: exactly what a grant would add, as JSON; on a grant: what it adds */
+    ABX_FIELD_ADDS = 26,        /* on an approval: exactly what a grant would add, as JSON; on a grant: what it adds,
+                                 * until when and how often */
     ABX_FIELD_RETRY = 27,       /* ABX_RETRY_* */
     ABX_FIELD_EXIT_REASON = 28,
     ABX_FIELD_EXIT_CODE = 29,
@@ -485,7 +488,8 @@ enum abx_field_values {
     ABX_FIELD_DELEGATION = 32,
     ABX_FIELD_APPROVERS = 33,   /* on an approval: how many different ones must say yes */
     ABX_FIELD_STEP_UP = 34,     /* on an approval: 1, a yes needs evidence */
-    ABX_FIELD_APPROVER = 35,    /* who answered: a name, or two with a comma between them */
+    ABX_FIELD_APPROVER = 35,    /* who answered or gave a grant: a name, or two with a comma between them; on an action
+                                 * that was allowed by that, too */
     ABX_FIELD_EVIDENCE = 36,    /* SHA-256 of the evidence, hex; two with a comma */
     ABX_FIELD_IDEMPOTENCY_KEY = 37, /* of an action that was allowed */
     ABX_FIELD_BOUND = 38,       /* on an approval: what else was shown, which a yes is for, as JSON */
@@ -530,7 +534,7 @@ typedef struct abx_answer {
     abx_verdict verdict;
     uint32_t scope; /* ABX_SCOPE_* */
     uint32_t reserved;
-    int64_t expires_ms;
+    int64_t expires_ms; /* with ABX_SCOPE_UNTIL: still to come, else ABX_ERR_INVALID */
     const char *approver; /* who said so: UTF-8, at most 256 bytes, all of it seen: no controls */
     const char *evidence; /* step-up proof that the host has checked; only its digest is kept */
     const char *message;  /* reaches the model with a refusal */
@@ -538,7 +542,8 @@ typedef struct abx_answer {
 /* From any thread.  No answer by the deadline is a denial; a second answer is ABX_ERR_STATE.  One no
  * is enough.  ABX_NONE: this yes counts, and another approver must say it too (the event's
  * ABX_FIELD_APPROVERS); then the narrower of both scopes holds.  ABX_ERR_DENIED: it does not count,
- * and the question stays open: no approver, the same one again, or no evidence where it is needed.  Where a
+ * and the question stays open: no approver, the same one again, or no evidence where it is needed; or it ends the
+ * question as a denial: the delegation of the box has expired.  Where a
  * secret is wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and
  * abx_context_supply the other. */
 ABX_API abx_status abx_context_answer(
@@ -553,7 +558,8 @@ ABX_API abx_status abx_context_answer(
 ABX_API abx_status abx_box_set_credential(abx_box *box, const char *name, const void *secret,
         size_t length, int64_t expires_ms, abx_error **reterr);
 /* The same as the answer to an ABX_EVENT_CREDENTIAL: every request that waits for this credential goes
- * on.  ABX_ERR_STATE: no open question has this ticket, or not any more. */
+ * on.  ABX_ERR_STATE: no open question has this ticket, or not any more.  ABX_ERR_DENIED: the delegation of the box
+ * has expired, and the question ends as a denial. */
 ABX_API abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret,
         size_t length, int64_t expires_ms, abx_error **reterr);
 

@@ -3,12 +3,9 @@
 
 #include "api/door.h"
 
-#include "base/str.h"
-
 #include <string.h>
 
 #define ANSWER_V1 48u
-#define APPROVER_MAX 256u
 #define EVIDENCE_MAX (64u << 10)
 
 static abx_status
@@ -23,12 +20,9 @@ check(const abx_answer *answer, struct fail *fail)
         return fail_set(fail, ABX_ERR_INVALID, 0, "answer:expires",
                 "expires_ms belongs to ABX_SCOPE_UNTIL, and to no other scope");
     }
-    if (answer->approver != NULL &&
-            (strlen(answer->approver) > APPROVER_MAX || !text_is_seen(answer->approver))) {
-        return fail_set(fail, ABX_ERR_INVALID, 0, "answer:approver",
-                "the approver's name is no UTF-8, longer than %u bytes, or has characters that are "
-                "not seen",
-                APPROVER_MAX);
+    if (check_expires(answer->expires_ms, "answer:expires", fail) < 0 ||
+            check_approver(answer->approver, "answer:approver", fail) < 0) {
+        return fail->status;
     }
     if (answer->evidence != NULL && strlen(answer->evidence) > EVIDENCE_MAX) {
         return fail_set(fail, ABX_ERR_INVALID, 0, "answer:evidence",

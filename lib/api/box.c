@@ -2,6 +2,7 @@
 #include "supervise/box.h"
 
 #include "api/door.h"
+#include "supervise/approvals.h"
 #include "supervise/process.h"
 
 abx_status
@@ -89,6 +90,8 @@ abx_box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint
         fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL or negative argument");
     } else if (struct_in(&mine, sizeof mine, REQUEST_V1, pattern, &fail) == ABX_OK &&
                check_pattern(&mine, &fail) == ABX_OK &&
+               check_expires(expires_ms, "grant:expires", &fail) == ABX_OK &&
+               check_approver(approver, "grant:approver", &fail) == ABX_OK &&
                box_grant(box, &mine, expires_ms, uses, approver, ret_grant, &fail) == ABX_OK) {
         return ABX_OK;
     }

@@ -22,7 +22,7 @@ abx_status
 abx_context_supply(abx_context *context, uint64_t ticket, const void *secret, size_t length,
         int64_t expires_ms, abx_error **reterr)
 {
-    const uint32_t may = MAY_INVALID | MAY_STATE | MAY_NOMEM | MAY_IO;
+    const uint32_t may = MAY_INVALID | MAY_STATE | MAY_NOMEM | MAY_IO | MAY_DENIED;
     AUTO(box_unrefp) abx_box *box = NULL;
     struct fail fail = { 0 };
 

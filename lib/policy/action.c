@@ -426,6 +426,30 @@ policy_action_has_arguments(abx_policy *policy, const char *name)
 }
 
 const char *
+policy_action_nearest(abx_policy *policy, const char *name)
+{
+    AUTO(freep) const char **known = NULL;
+    size_t n = 0, n_rules = 0;
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        n_rules += (*vec_at(&policy->layers, struct layer *, i))->rules.count;
+    }
+    known = calloc(n_rules + 1, sizeof *known);
+    for (size_t i = 0; known != NULL && i < policy->layers.count; i++) {
+        const struct layer *layer = *vec_at(&policy->layers, struct layer *, i);
+
+        for (size_t k = 0; k < layer->rules.count; k++) {
+            const struct rule *rule = vec_at(&layer->rules, struct rule, k);
+
+            if (rule->kind == ABX_REQUEST_ACTION) {
+                known[n++] = rule->pattern;
+            }
+        }
+    }
+    return known == NULL ? NULL : nearest_of(name, known, n);
+}
+
+const char *
 policy_action_instead(abx_policy *policy, const char *name)
 {
     for (size_t i = 0; i < policy->layers.count; i++) {

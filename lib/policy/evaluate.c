@@ -76,6 +76,7 @@ decide_name(const struct layer *layer, bool is_innermost, enum slot slot,
         return true;
     }
     rule_by_default(layer, slot, ABX_VERDICT_DENY, ruling);
+    ruling->from_default &= slot != SLOT_ACTION; /* a grant declares none */
     return layer_has_opinion(layer, is_innermost, slot);
 }
 

@@ -237,20 +237,31 @@ read_layer(const struct layer *layer, const struct http_url *url, const char *me
     return read_captures(action, pick.http, url, fail);
 }
 
+/* All but the query; whatever it says, the caller ends *ret_action. */
+static abx_status
+read_layers(abx_policy *policy, const char *url, const char *method, struct http_action *ret_action,
+        struct fail *fail)
+{
+    struct http_url parsed;
+    abx_status r = ABX_OK;
+
+    *ret_action = (struct http_action){ .texts = VEC(struct action_text) };
+    if (http_url_parse(url, &parsed) && parsed.bad_path == NULL) { /* others are denied */
+        for (size_t i = 0; i < policy->layers.count && r == ABX_OK; i++) {
+            r = read_layer(
+                    *vec_at(&policy->layers, struct layer *, i), &parsed, method, ret_action, fail);
+        }
+    }
+    return r;
+}
+
 abx_status
 policy_http_action(abx_policy *policy, const char *url, const char *method,
         struct http_action *ret_action, struct fail *fail)
 {
-    struct http_action action = { .texts = VEC(struct action_text) };
-    struct http_url parsed;
-    abx_status r = ABX_OK;
+    struct http_action action;
+    abx_status r = read_layers(policy, url, method, &action, fail);
 
-    if (http_url_parse(url, &parsed) && parsed.bad_path == NULL) { /* others are denied */
-        for (size_t i = 0; i < policy->layers.count && r == ABX_OK; i++) {
-            r = read_layer(
-                    *vec_at(&policy->layers, struct layer *, i), &parsed, method, &action, fail);
-        }
-    }
     if (r == ABX_OK && action.name != NULL) {
         r = read_query(&action, url, fail);
     }
@@ -260,4 +271,15 @@ policy_http_action(abx_policy *policy, const char *url, const char *method,
     }
     *ret_action = action;
     return ABX_OK;
+}
+
+const char *
+policy_http_action_name(abx_policy *policy, const char *url, const char *method)
+{
+    struct http_action action;
+    struct fail fail;
+    abx_status r = read_layers(policy, url, method, &action, &fail);
+
+    http_action_done(&action);
+    return r < 0 ? NULL : action.name;
 }

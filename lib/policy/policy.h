@@ -151,6 +151,8 @@ bool policy_action_has_arguments(abx_policy *policy, const char *name);
 struct action_limits {
     uint32_t per_command, per_box; /* 0: no limit */
 };
+/* The declared name that was probably meant; NULL: none is near. */
+const char *policy_action_nearest(abx_policy *policy, const char *name);
 /* What a layer says may be done instead of it, the outermost that does; NULL: none does. */
 const char *policy_action_instead(abx_policy *policy, const char *name);
 /* What each layer declares of it, each declaration once: for comparing. */
@@ -168,6 +170,9 @@ struct http_action {
 abx_status policy_http_action(abx_policy *policy, const char *url, const char *method,
         struct http_action *ret_action, struct fail *fail);
 void http_action_done(struct http_action *action);
+/* Its name alone, also where the query cannot be read.  NULL: none, or layers name different ones.
+ */
+const char *policy_http_action_name(abx_policy *policy, const char *url, const char *method);
 
 extern const char *const verdict_words[3]; /* by ABX_VERDICT_* */
 

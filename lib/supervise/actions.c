@@ -38,9 +38,12 @@ read_http(abx_box *box, const struct act *act, struct asked_action *asked, struc
     struct action_input input = { .json = act->body, .json_length = act->body_length };
     struct action_form form = { NULL };
     struct str where = { 0 };
+    const char *name;
     abx_status r;
 
     if (policy_http_action(box->resolved, act->target, act->verb, &http, fail) < 0) {
+        name = policy_http_action_name(box->resolved, act->target, act->verb);
+        asked->name = name == NULL ? NULL : strdup(name);
         return false;
     }
     if (http.name == NULL) {
@@ -103,6 +106,22 @@ action_read(abx_box *box, const struct act *act, struct asked_action *ret_asked,
     }
     ret_asked->act.action = ret_asked->name;
     return ok;
+}
+
+bool
+action_as_told(const struct act *act, struct str *asked, struct act *ret_told)
+{
+    *ret_told = *act;
+    if (act->action == NULL || act->request == ABX_REQUEST_ACTION) {
+        return true;
+    }
+    spell_request(act, asked);
+    ret_told->request = ABX_REQUEST_ACTION;
+    ret_told->port = 0;
+    ret_told->target = act->action;
+    ret_told->asked = asked->data;
+    ret_told->verb = NULL;
+    return !asked->failed;
 }
 
 /* ---- counting ---- */
@@ -237,19 +256,11 @@ tell_done(abx_box *box, const abx_process *process, const struct subject *subjec
 {
     AUTO(str_done) struct str asked = { 0 };
     struct grounds own = *grounds;
-    struct act mine = *act;
     struct event_draft draft;
+    struct act told;
 
-    mine.request = ABX_REQUEST_ACTION;
-    if (act->request != ABX_REQUEST_ACTION) {
-        spell_request(act, &asked);
-        if (asked.failed) {
-            return fail_nomem(fail);
-        }
-        mine.asked = asked.data;
-        mine.target = act->action;
-        mine.verb = NULL;
-        mine.port = 0;
+    if (!action_as_told(act, &asked, &told)) {
+        return fail_nomem(fail);
     }
     own.layer = ABX_LAYER_ACTION;
     own.retry = ABX_RETRY_NONE;
@@ -257,7 +268,7 @@ tell_done(abx_box *box, const abx_process *process, const struct subject *subjec
     own.alternative = NULL;
     tell_begin(&draft, box, ABX_EVENT_NOTICE, subject->command,
             process == NULL ? NULL : process->label);
-    tell_act(&draft, subject, &mine, &own);
+    tell_act(&draft, subject, &told, &own);
     draft_text(&draft, ABX_FIELD_IDEMPOTENCY_KEY, key);
     if (times > 1) {
         draft_number(&draft, ABX_FIELD_REPEATS, times);

@@ -21,10 +21,14 @@ struct asked_action {
     struct act act; /* what is decided, shown and granted */
     char *name, *asked, *arguments; /* owned; name NULL: no action */
 };
-/* False: it cannot be read as what the policy declares, and `fail` says where and why. */
+/* False: it cannot be read as what the policy declares, and `fail` says where and why; what is
+ * known of it is there. */
 bool action_read(
         abx_box *box, const struct act *act, struct asked_action *ret_asked, struct fail *fail);
 void asked_action_done(struct asked_action *asked);
+/* As events have it: a request that counts as an action is told as that, and `asked`, which the
+ * caller ends, keeps what it was.  False: no memory. */
+bool action_as_told(const struct act *act, struct str *asked, struct act *ret_told);
 
 /* Why an action that the policy allows is not done after all: `layer` is LIMIT, AUDIT, or
  * ACTION for lack of memory. */

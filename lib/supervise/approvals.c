@@ -39,6 +39,26 @@ approval_copy(const char *text, bool *failed)
     return result;
 }
 
+/* Nobody answers for what the delegation does not cover any more. */
+static void
+set_deadline(const abx_box *box, struct approval *approval)
+{
+    const uint64_t most_ms = policy_get_settings(box->resolved)->approval_timeout_ms;
+    const abx_identity *identity = box->identity;
+
+    approval->deadline_ns = approval->waiting_ns + most_ms * 1000000u;
+    approval->deadline_ms = event_time_now() / 1000000 + (int64_t)most_ms;
+    if (identity == NULL || identity->expires_ms == 0) {
+        return;
+    }
+    if (identity->expires_ns != 0 && identity->expires_ns < approval->deadline_ns) {
+        approval->deadline_ns = identity->expires_ns;
+    }
+    if (identity->expires_ms < approval->deadline_ms) {
+        approval->deadline_ms = identity->expires_ms;
+    }
+}
+
 static struct approval *
 approval_new(abx_box *box, const struct subject *subject, const struct act *act,
         const struct ruling *ruling)
@@ -63,8 +83,7 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     approval->ticket = atomic_fetch_add(&box->context->last_ticket, 1) + 1;
     approval->waiters = 1;
     approval->waiting_ns = clock_now_ns();
-    approval->deadline_ns = approval->waiting_ns +
-                            policy_get_settings(box->resolved)->approval_timeout_ms * 1000000u;
+    set_deadline(box, approval);
     approval->subject = *subject;
     approval->subject.program = approval->program;
     approval->act = *act;
@@ -207,6 +226,17 @@ begin_action(abx_box *box, const struct approval *approval, char *reason, size_t
                              approval->waiters, approval->ticket, reason, reason_room);
 }
 
+static void
+tell_denied(abx_box *box, abx_process *process, const struct approval *approval)
+{
+    AUTO(str_done) struct str asked = { 0 };
+    struct act told;
+    const bool has_memory = action_as_told(&approval->act, &asked, &told);
+
+    tell(box, process, ABX_EVENT_DENIAL, &approval->subject, has_memory ? &told : &approval->act,
+            &approval->grounds, approval->waiters == 0 ? 1 : approval->waiters);
+}
+
 void
 approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const char *message)
 {
@@ -214,7 +244,8 @@ approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const
     uint32_t denied = 0;
     char reason[256];
 
-    if (verdict == ABX_VERDICT_ALLOW && identity_is_over(box->identity)) {
+    if (approval->came_late || ((verdict == ABX_VERDICT_ALLOW || approval->timed_out) &&
+                                       identity_is_over(box->identity))) {
         verdict = ABX_VERDICT_DENY;
         message = box->identity->is_over_because;
         approval->grounds = identity_grounds(box);
@@ -239,8 +270,7 @@ approval_end(abx_box *box, struct approval *approval, abx_verdict verdict, const
             : approval->timed_out        ? STAT_TIMED_OUT
                                          : STAT_REFUSED);
     if (verdict != ABX_VERDICT_ALLOW) {
-        tell(box, process, ABX_EVENT_DENIAL, &approval->subject, &approval->act, &approval->grounds,
-                approval->waiters == 0 ? 1 : approval->waiters);
+        tell_denied(box, process, approval);
     }
     box->context->backend->answer(box->boundary, approval->ticket, verdict);
     if (box->egress != NULL) { /* the question was of one of them, or of both */
@@ -309,9 +339,7 @@ make_event(abx_box *box, abx_process *process, const struct approval *approval)
             approval->subject.command, process == NULL ? NULL : process->label);
     tell_act(&draft, &approval->subject, &approval->act, &approval->grounds);
     draft_number(&draft, ABX_FIELD_TICKET, (int64_t)approval->ticket);
-    draft_number(&draft, ABX_FIELD_DEADLINE_MS,
-            event_time_now() / 1000000 +
-                    (int64_t)policy_get_settings(box->resolved)->approval_timeout_ms);
+    draft_number(&draft, ABX_FIELD_DEADLINE_MS, approval->deadline_ms);
     if (approval->needs.approvers > 1) {
         draft_number(&draft, ABX_FIELD_APPROVERS, approval->needs.approvers);
     }

@@ -29,6 +29,10 @@ void approvals_end_command(abx_box *box, uint64_t command);
 /* Supervisor thread: none is open any more. */
 void approvals_done(abx_box *box);
 
+/* consent.c: NULL is no name, which is allowed; ABX_ERR_INVALID: one that could pass for another.
+ */
+abx_status check_approver(const char *approver, const char *step, struct fail *fail);
+
 /* Finds the box that has this question; the caller releases it.  NULL: none. */
 abx_box *approvals_find_box(abx_context *context, uint64_t ticket);
 

@@ -169,9 +169,11 @@ approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct
     if (approval == NULL) {
         r = fail_set(fail, ABX_ERR_STATE, 0, "answer:ticket", "no open question has this ticket");
     } else if (answer->verdict == ABX_VERDICT_ALLOW) {
-        r = take_yes(box, approval, answer, process, fail);
+        r = identity_check(box->identity, fail);
+        approval->came_late = r < 0;
+        r = r < 0 ? r : take_yes(box, approval, answer, process, fail);
     }
-    is_over = r == ABX_OK || (approval != NULL && approval->unrecorded);
+    is_over = r == ABX_OK || (approval != NULL && (approval->unrecorded || approval->came_late));
     if (is_over) {
         vec_remove(&box->approvals, i);
     }
@@ -179,7 +181,7 @@ approvals_answer(abx_box *box, uint64_t ticket, const abx_answer *answer, struct
     if (!is_over) {
         return r;
     }
-    if (r < 0) {
+    if (r < 0) { /* or it came late, which the end of the question says */
         approval_end(box, approval, ABX_VERDICT_DENY,
                 "the audit log cannot be written, so the answer does not count");
         return r;
@@ -241,6 +243,7 @@ approvals_supply(abx_box *box, uint64_t ticket, const void *secret, size_t lengt
     AUTO(freep) char *name = NULL;
     struct approval *approval;
     abx_status r = ABX_OK;
+    bool came_late;
     size_t i;
 
     pthread_mutex_lock(&box->lock);
@@ -250,10 +253,18 @@ approvals_supply(abx_box *box, uint64_t ticket, const void *secret, size_t lengt
     } else if (!approval_is_for_secret(approval)) {
         r = fail_set(fail, ABX_ERR_INVALID, 0, "supply:ticket",
                 "the question with this ticket is for no secret");
+    } else if (identity_check(box->identity, fail) < 0) {
+        r = fail->status;
+        approval->came_late = true;
+        vec_remove(&box->approvals, i);
     } else {
         name = strdup(approval->target);
         r = name == NULL ? fail_nomem(fail) : ABX_OK;
     }
+    came_late = r < 0 && approval != NULL && approval->came_late;
     pthread_mutex_unlock(&box->lock);
+    if (came_late) {
+        approval_end(box, approval, ABX_VERDICT_DENY, NULL);
+    }
     return r < 0 ? r : approvals_set_secret(box, name, secret, length, expires_ms, fail);
 }

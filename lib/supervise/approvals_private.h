@@ -17,7 +17,8 @@ struct consented {
 
 struct approval {
     uint64_t ticket;
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* by CLOCK_MONOTONIC, which holds */
+    int64_t deadline_ms; /* the same in Unix time, as it is told */
     uint32_t waiters; /* 0: the caller was interrupted and may come back */
     uint64_t waiting_ns; /* when these began to wait, or what was until then was counted */
     struct subject subject;
@@ -25,6 +26,7 @@ struct approval {
     struct grounds grounds; /* texts live as long as the policy */
     bool unrecorded; /* its answer could not be recorded, so it is a no */
     bool timed_out; /* nobody answered by the deadline */
+    bool came_late; /* the yes or the secret did: the delegation had expired */
     char *target, *asked, *verb, *program, *bound;
     char *action; /* what it counts as, or NULL */
     struct consent needs;

@@ -158,10 +158,8 @@ box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_b
     AUTO(box_unrefp) abx_box *box = NULL;
     abx_status r;
 
-    if (identity_is_over(identity)) {
-        fail_set(fail, ABX_ERR_DENIED, 0, "identity:delegation", "%s", identity->is_over_because);
-        fail_remedy(fail, "open the box under a new delegation");
-        return ABX_ERR_DENIED;
+    if (identity_check(identity, fail) < 0) {
+        return fail->status;
     }
     r = context_start(context, fail);
     if (r < 0) {

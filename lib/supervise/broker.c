@@ -28,20 +28,20 @@ is_liftable(abx_box *box, uint32_t request, const struct ruling *ruling)
 }
 
 static bool
-is_granted(abx_box *box, const abx_request *request, uint64_t command, const struct act *act)
+is_granted(abx_box *box, const abx_request *request, uint64_t command, const struct act *act,
+        struct by *ret_by)
 {
     enum cover cover;
-    uint64_t grant;
 
     pthread_mutex_lock(&box->lock);
     cover = grants_use(
-            &box->grants, request, act->bound, command, !act->quiet && !act->looks, &grant);
+            &box->grants, request, act->bound, command, !act->quiet && !act->looks, ret_by);
     pthread_mutex_unlock(&box->lock);
     if (cover == COVER_COUNTED && act->counted != NULL) {
-        *act->counted = grant;
+        *act->counted = ret_by->grant;
     }
     if (cover != COVER_NONE && act->by != NULL) {
-        *act->by = grant;
+        *act->by = ret_by->grant;
     }
     return cover != COVER_NONE;
 }
@@ -64,8 +64,23 @@ deny(abx_box *box, const struct subject *subject, const struct act *act,
         const struct grounds *grounds)
 {
     AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
+    AUTO(str_done) struct str asked = { 0 };
+    struct act told;
+    const bool has_memory = action_as_told(act, &asked, &told);
 
-    tell(box, process, ABX_EVENT_DENIAL, subject, act, grounds, 1);
+    tell(box, process, ABX_EVENT_DENIAL, subject, has_memory ? &told : act, grounds, 1);
+    write_refusal(act->refusal, grounds);
+    return ABX_VERDICT_DENY;
+}
+
+/* Tells nobody of what is only looked at. */
+static abx_verdict
+refuse(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct grounds *grounds)
+{
+    if (!act->quiet) {
+        return deny(box, subject, act, grounds);
+    }
     write_refusal(act->refusal, grounds);
     return ABX_VERDICT_DENY;
 }
@@ -129,17 +144,28 @@ lacks_delegation(const abx_box *box, const struct act *act, abx_verdict verdict)
            identity_is_over(box->identity);
 }
 
-/* What the policy or a grant allows is done now, if it can be counted and recorded. */
+/* What the policy or a grant (`by`, else NULL) allows is done now, if it can be counted and
+ * recorded. */
 static abx_verdict
 begin(abx_box *box, const struct subject *subject, const struct act *act,
-        const struct ruling *ruling)
+        const struct ruling *ruling, const struct by *by)
 {
     struct grounds grounds = { .rule = ruling->id, .source = ruling->source };
-    char reason[256];
-    uint32_t denied = act->action == NULL || act->quiet ? 0
-                                                        : action_begin(box, subject, act, &grounds,
-                                                                  1, 0, reason, sizeof reason);
+    char reason[256], rule[GRANT_RULE_SIZE];
+    uint32_t denied;
 
+    if (act->action == NULL || act->quiet) {
+        return ABX_VERDICT_ALLOW;
+    }
+    if (by != NULL) {
+        grounds.approver = by->approver[0] == '\0' ? NULL : by->approver;
+    }
+    if (by != NULL && !by->is_answer) {
+        grant_rule(by->grant, rule);
+        grounds.rule = rule;
+        grounds.source = NULL;
+    }
+    denied = action_begin(box, subject, act, &grounds, 1, 0, reason, sizeof reason);
     if (denied == 0) {
         return ABX_VERDICT_ALLOW;
     }
@@ -159,9 +185,9 @@ allow(abx_box *box, const struct subject *subject, const struct act *act,
         .alternative = "" };
 
     if (observe(box, subject, act)) {
-        return begin(box, subject, act, ruling);
+        return begin(box, subject, act, ruling, NULL);
     }
-    return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+    return refuse(box, subject, act, &grounds);
 }
 
 /* Nobody is asked about what could not be done. */
@@ -188,6 +214,7 @@ decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
     const abx_request request = act_request(act);
     bool is_liftable_now = is_liftable(box, act->request, ruling);
     char why[256];
+    struct by by;
     struct grounds grounds = {
         .retry = is_liftable_now ? ABX_RETRY_RERUN : ABX_RETRY_NONE,
         .rule = ruling->id,
@@ -212,8 +239,8 @@ decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
         grounds.reason = why;
     }
     if (is_liftable_now && !identity_is_over(box->identity) &&
-            is_granted(box, &request, subject->command, act)) {
-        return begin(box, subject, act, ruling);
+            is_granted(box, &request, subject->command, act, &by)) {
+        return begin(box, subject, act, ruling, &by);
     }
     if (act->quiet) {
         write_refusal(act->refusal, &grounds);
@@ -225,29 +252,53 @@ decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
     return deny(box, subject, act, &grounds);
 }
 
-/* An action, or a request that may be one: its arguments are read before anybody is asked. */
+/* Why an action that cannot be read is denied: by the policy, or for what it would be done with. */
+static struct grounds
+unread_grounds(abx_box *box, const struct asked_action *asked, const struct ruling *ruling,
+        const struct fail *fail)
+{
+    const char *instead = policy_action_instead(
+            box->resolved, asked->name != NULL ? asked->name : asked->act.target);
+
+    if (ruling->verdict == ABX_VERDICT_DENY) {
+        return (struct grounds){
+            .retry = ABX_RETRY_NONE,
+            .rule = ruling->id,
+            .source = ruling->source,
+            .reason = ruling->reason,
+            .alternative = ruling->alternative,
+        };
+    }
+    return (struct grounds){
+        .layer = ABX_LAYER_ACTION,
+        .retry = ABX_RETRY_NONE,
+        .rule = "action:arguments",
+        .source = ruling->source,
+        .reason = fail->text,
+        .alternative = fail->status == ABX_ERR_NOMEM ? "try it again"
+                       : instead != NULL             ? instead
+                                                     : "correct the arguments, and try again",
+    };
+}
+
+/* An action, or a request that may be one: it is read before anything else, so that nothing lets
+ * it through as something else, and nobody is asked about arguments that do not fit. */
 static abx_verdict
 decide_action(abx_box *box, const struct subject *subject, const struct act *act,
         const struct ruling *ruling, uint64_t *ret_ticket)
 {
     AUTO(asked_action_done) struct asked_action asked;
     struct fail fail = { 0 };
-    struct grounds grounds = {
-        .layer = ABX_LAYER_ACTION,
-        .retry = ABX_RETRY_NONE,
-        .rule = "action:arguments",
-        .source = ruling->source,
-        .reason = fail.text,
-    };
-    const char *instead;
+    const bool is_read = action_read(box, act, &asked, &fail);
+    struct grounds grounds;
 
-    if (!action_read(box, act, &asked, &fail)) {
-        instead =
-                policy_action_instead(box->resolved, asked.name != NULL ? asked.name : act->target);
-        grounds.alternative = fail.status == ABX_ERR_NOMEM ? "try it again"
-                              : instead != NULL            ? instead
-                                                           : "correct the arguments, and try again";
-        return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+    if (lacks_delegation(box, act, ruling->verdict)) {
+        grounds = identity_grounds(box);
+        return refuse(box, subject, &asked.act, &grounds);
+    }
+    if (!is_read) {
+        grounds = unread_grounds(box, &asked, ruling, &fail);
+        return refuse(box, subject, &asked.act, &grounds);
     }
     return decide_ruled(box, subject, &asked.act, ruling, ret_ticket);
 }
@@ -262,20 +313,20 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     struct grounds grounds;
 
     rule_on(box, &request, &ruling);
+    if (may_be_action) {
+        return decide_action(box, subject, act, &ruling, ret_ticket);
+    }
     if (lacks_delegation(box, act, ruling.verdict)) {
         grounds = identity_grounds(box);
-        return act->quiet ? ABX_VERDICT_DENY : deny(box, subject, act, &grounds);
+        return refuse(box, subject, act, &grounds);
     }
-    if (ruling.verdict == ABX_VERDICT_ALLOW && act->request != ABX_REQUEST_CREDENTIAL &&
-            !may_be_action) {
+    if (ruling.verdict == ABX_VERDICT_ALLOW && act->request != ABX_REQUEST_CREDENTIAL) {
         return allow(box, subject, act, &ruling);
     }
     if (atomic_load(&box->trying)) {
         return ABX_VERDICT_DENY;
     }
-    return may_be_action && ruling.verdict != ABX_VERDICT_DENY
-                   ? decide_action(box, subject, act, &ruling, ret_ticket)
-                   : decide_ruled(box, subject, act, &ruling, ret_ticket);
+    return decide_ruled(box, subject, act, &ruling, ret_ticket);
 }
 
 static bool
@@ -288,13 +339,17 @@ holds(void *data, const struct subject *subject, const struct act *act, uint64_t
         .reason = "the host took the grant back",
     };
     abx_box *box = data;
+    struct asked_action asked;
+    struct fail unread;
     bool is_revoked;
 
     pthread_mutex_lock(&box->lock);
     is_revoked = revoked_has(&box->revoked, by);
     pthread_mutex_unlock(&box->lock);
     if (is_revoked) {
-        deny(box, subject, act, &grounds);
+        action_read(box, act, &asked, &unread);
+        deny(box, subject, &asked.act, &grounds);
+        asked_action_done(&asked);
     }
     return !is_revoked;
 }

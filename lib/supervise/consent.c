@@ -18,6 +18,18 @@ consented_done(struct consented *consented)
     *consented = (struct consented){ 0 };
 }
 
+abx_status
+check_approver(const char *approver, const char *step, struct fail *fail)
+{
+    if (approver == NULL || (strlen(approver) <= APPROVER_MAX && text_is_seen(approver))) {
+        return ABX_OK;
+    }
+    return fail_set(fail, ABX_ERR_INVALID, 0, step,
+            "the approver's name is no UTF-8, longer than %u bytes, or has characters that are not "
+            "seen",
+            APPROVER_MAX);
+}
+
 static bool
 is_given(const char *text)
 {

@@ -65,6 +65,14 @@ has_verb(const struct denial_entry *entry, const char *verb)
 }
 
 static bool
+was_asked_as(const struct denial_entry *entry, const char *asked)
+{
+    const char *other = event_text(entry->event, ABX_FIELD_ASKED);
+
+    return asked == NULL || (other != NULL && strcmp(other, asked) == 0);
+}
+
+static bool
 has_problem(const struct denial_entry *entry, const char *problem)
 {
     const char *other = event_text(entry->event, ABX_FIELD_PROBLEM);
@@ -86,8 +94,8 @@ find(struct denials *denials, const struct denial_key *key)
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
         if (is_same_act(&entry->key, key) && has_verb(entry, key->verb) &&
-                entry->key.status == key->status && has_problem(entry, key->problem) &&
-                has_program(entry, key)) {
+                was_asked_as(entry, key->asked) && entry->key.status == key->status &&
+                has_problem(entry, key->problem) && has_program(entry, key)) {
             return entry;
         }
     }
@@ -140,7 +148,7 @@ record_first(struct denials *denials, struct outlet *outlet, const struct denial
     entry->key = *key;
     entry->key.target = target;
     entry->key.program = program;
-    entry->key.verb = entry->key.problem = NULL; /* the event has them */
+    entry->key.verb = entry->key.asked = entry->key.problem = NULL; /* the event has them */
     entry->target = target;
     entry->program = program;
     entry->event = event_ref(event);
@@ -226,10 +234,9 @@ denials_forget(struct denials *denials, struct outlet *outlet, const struct deni
 {
     for (size_t i = denials->entries.count; i-- > 0;) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
-        const char *other = event_text(entry->event, ABX_FIELD_ASKED);
 
         if (entry->key.status != 0 && is_same_act(&entry->key, key) && has_verb(entry, key->verb) &&
-                (asked == NULL || (other != NULL && strcmp(other, asked) == 0))) {
+                was_asked_as(entry, asked)) {
             flush_entry(entry, outlet);
             entry_done(entry);
             vec_remove(&denials->entries, i);

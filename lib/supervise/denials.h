@@ -15,7 +15,9 @@ struct denial_key {
     uint32_t layer, request, access, port;
     uint64_t command;
     const char *target;
-    const char *verb; /* the method of a request, the host of a credential; else NULL */
+    const char *verb; /* the method of a request, the host of a credential, the arguments of an
+                         action; else NULL */
+    const char *asked; /* the request that an action was; else NULL */
     int status; /* of HTTP, of what a server refused; else 0 */
     const char *problem; /* what it said about it, or NULL */
     int32_t pid; /* one process is one program, until that is looked up again; 0: unknown */

@@ -139,6 +139,19 @@ spell(abx_box *box, const abx_request *pattern, struct grant *grant, struct fail
 
 /* ---- giving ---- */
 static abx_status
+fail_undeclared(abx_box *box, const char *name, struct fail *fail)
+{
+    const char *nearest = policy_action_nearest(box->resolved, name);
+
+    fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
+            "the policy declares no action '%.100s'%s%.100s%s", name,
+            nearest == NULL ? "" : "; the nearest one is '", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "'");
+    fail_remedy(fail, "grant an action that the policy declares");
+    return ABX_ERR_DENIED;
+}
+
+static abx_status
 check_liftable(abx_box *box, const struct grant *grant, struct fail *fail)
 {
     const abx_request request = {
@@ -153,6 +166,9 @@ check_liftable(abx_box *box, const struct grant *grant, struct fail *fail)
 
     if (grant->below || broker_may_grant(box, &request, &ruling)) {
         return ABX_OK;
+    }
+    if (request.kind == ABX_REQUEST_ACTION && ruling.rule == UINT32_MAX) {
+        return fail_undeclared(box, grant->target, fail);
     }
     fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
             "rule '%.200s' denies it, and no grant lifts a rule", ruling.id);
@@ -184,16 +200,18 @@ abx_status
 box_grant(abx_box *box, const abx_request *pattern, int64_t expires_ms, uint32_t uses,
         const char *approver, uint64_t *ret_grant, struct fail *fail)
 {
+    const bool is_named = approver != NULL && approver[0] != '\0';
     struct grant grant = {
         .request = pattern->kind,
         .access = pattern->access,
         .port = pattern->port,
-        .approver = approver == NULL ? NULL : strdup(approver),
+        .approver = is_named ? strdup(approver) : NULL,
         .expires_ms = expires_ms,
         .expires_ns = grant_deadline(expires_ms),
         .uses = uses,
     };
-    abx_status r = approver != NULL && grant.approver == NULL ? fail_nomem(fail) : ABX_OK;
+    abx_status r = is_named && grant.approver == NULL ? fail_nomem(fail)
+                                                      : identity_check(box->identity, fail);
 
     if (pattern->kind == ABX_REQUEST_EXEC || pattern->access == ABX_ACCESS_EXEC) {
         grant.request = ABX_REQUEST_EXEC; /* what an execution asks for */

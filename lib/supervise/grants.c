@@ -12,6 +12,7 @@
 #include "policy/policy.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,7 +156,7 @@ revoked_has(const struct revoked *revoked, uint64_t id)
 
 enum cover
 grants_use(struct vec *grants, const abx_request *request, const char *bound, uint64_t command,
-        bool take, uint64_t *ret_grant)
+        bool take, struct by *ret_by)
 {
     struct grant *grant;
 
@@ -164,7 +165,9 @@ grants_use(struct vec *grants, const abx_request *request, const char *bound, ui
     if (grant == NULL) {
         return COVER_NONE;
     }
-    *ret_grant = grant->id;
+    *ret_by = (struct by){ .grant = grant->id, .is_answer = grant->ticket != 0 };
+    snprintf(ret_by->approver, sizeof ret_by->approver, "%s",
+            grant->approver == NULL ? "" : grant->approver);
     if (grant->uses == 0) {
         return COVER_FREE;
     }
@@ -180,6 +183,24 @@ add_text(struct str *out, const char *name, const char *text, bool is_bytes)
 {
     str_printf(out, ",\"%s\":", name);
     str_add_json_bytes(out, text, is_bytes);
+}
+
+/* Until when, and how often. */
+static void
+add_bounds(const struct grant *grant, struct str *out)
+{
+    if (grant->expires_ms != 0) {
+        str_printf(out, ",\"expires_ms\":%" PRId64, grant->expires_ms);
+    }
+    if (grant->uses != 0) {
+        str_printf(out, ",\"uses\":%" PRIu32, grant->uses);
+    }
+}
+
+void
+grant_rule(uint64_t id, char ret_rule[GRANT_RULE_SIZE])
+{
+    snprintf(ret_rule, GRANT_RULE_SIZE, "grant:%" PRIu64, id);
 }
 
 void
@@ -204,6 +225,7 @@ grant_adds(const struct grant *grant, struct str *out)
     if (grant->request == ABX_REQUEST_ACTION) {
         str_printf(out, ",\"arguments\":%s", grant->verb);
     }
+    add_bounds(grant, out);
     str_add(out, "}");
 }
 
@@ -234,12 +256,7 @@ grants_json(const struct vec *grants, struct str *out)
         if (grant->command != 0) {
             str_printf(out, ",\"command\":%" PRIu64, grant->command);
         }
-        if (grant->expires_ms != 0) {
-            str_printf(out, ",\"expires_ms\":%" PRId64, grant->expires_ms);
-        }
-        if (grant->uses != 0) {
-            str_printf(out, ",\"uses\":%" PRIu32, grant->uses);
-        }
+        add_bounds(grant, out);
         if (grant->approver != NULL) {
             add_text(out, "approver", grant->approver, false);
         }
@@ -261,6 +278,17 @@ grant_deadline(int64_t expires_ms)
         return 1; /* long ago */
     }
     return left_ms > INT64_MAX / 2000000 ? 0 : now + (uint64_t)left_ms * 1000000u;
+}
+
+abx_status
+check_expires(int64_t expires_ms, const char *step, struct fail *fail)
+{
+    if (expires_ms == 0 || expires_ms > event_time_now() / 1000000) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_INVALID, 0, step, "expires_ms is over already");
+    fail_remedy(fail, "give milliseconds since 1970 that are still to come");
+    return ABX_ERR_INVALID;
 }
 
 static bool

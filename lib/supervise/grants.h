@@ -4,12 +4,15 @@
 #ifndef ABX_SUPERVISE_GRANTS_H
 #define ABX_SUPERVISE_GRANTS_H
 
+#include "base/fail.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <agentbox/agentbox.h>
 
 #define GRANTS_MAX 4096u /* per box */
+#define APPROVER_MAX 256u /* bytes of a name */
+#define GRANT_RULE_SIZE 32u
 
 struct grant {
     uint64_t id;
@@ -26,7 +29,9 @@ struct grant {
     char *approver; /* owned, or NULL */
 };
 
-/* The request that it adds, as JSON: all of it but what `bound` says. */
+/* What events call one: "grant:7". */
+void grant_rule(uint64_t id, char ret_rule[GRANT_RULE_SIZE]);
+/* What it adds, as JSON: all of it but what `bound` says. */
 void grant_adds(const struct grant *grant, struct str *out);
 /* Takes the strings on success.  False: no memory, or too many. */
 bool grants_add(struct vec *grants, const struct grant *grant);
@@ -48,10 +53,19 @@ bool revoked_has(const struct revoked *revoked, uint64_t id);
 
 /* How a grant covers this, if one does. */
 enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };
-/* `take` uses one up where uses are counted; *ret_grant is the grant. */
+#define APPROVERS_SIZE (2 * APPROVER_MAX + sizeof ", ")
+/* Which one it is. */
+struct by {
+    uint64_t grant;
+    bool is_answer; /* a yes gave it; else the host did */
+    char approver[APPROVERS_SIZE]; /* "": nobody was named */
+};
+/* `take` uses one up where uses are counted. */
 enum cover grants_use(struct vec *grants, const abx_request *request, const char *bound,
-        uint64_t command, bool take, uint64_t *ret_grant);
+        uint64_t command, bool take, struct by *ret_by);
 void grants_json(const struct vec *grants, struct str *out);
+/* Nothing is given until a time that is over: ABX_ERR_INVALID.  0 is never. */
+abx_status check_expires(int64_t expires_ms, const char *step, struct fail *fail);
 /* Unix time in ms as CLOCK_MONOTONIC in ns, so that setting the clock moves no deadline. */
 uint64_t grant_deadline(int64_t expires_ms);
 /* The target of a request for a grant, from its escaped spelling: an absolute path without "." and

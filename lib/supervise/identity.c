@@ -145,6 +145,17 @@ identity_is_over(const abx_identity *identity)
                    (identity->expires_ns != 0 && clock_now_ns() >= identity->expires_ns));
 }
 
+abx_status
+identity_check(const abx_identity *identity, struct fail *fail)
+{
+    if (!identity_is_over(identity)) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_DENIED, 0, "identity:delegation", "%s", identity->is_over_because);
+    fail_remedy(fail, "open a box under a new delegation");
+    return ABX_ERR_DENIED;
+}
+
 void
 identity_json(const abx_identity *identity, struct str *out)
 {

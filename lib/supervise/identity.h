@@ -31,6 +31,8 @@ DEFINE_CLEANUP(identity_unref, abx_identity)
 /* Whether its delegation has expired by either clock: one stands while the machine sleeps, the
  * other can be set back.  NULL: no. */
 bool identity_is_over(const abx_identity *identity);
+/* ABX_ERR_DENIED: it has, and `fail` says so. */
+abx_status identity_check(const abx_identity *identity, struct fail *fail);
 /* {"principal":...}, or null. */
 void identity_json(const abx_identity *identity, struct str *out);
 

@@ -281,7 +281,8 @@ take_notice(struct recorded_state *state, const struct json *body, struct record
         return RECORDED_NOTHING;
     }
     found = read_call(body, call, ret_gap);
-    call->before = ABX_VERDICT_ALLOW;
+    call->before = is_action && begins(body_text(body, "rule"), "grant:") ? ABX_VERDICT_ASK
+                                                                          : ABX_VERDICT_ALLOW;
     return found == RECORDED_CALL && is_action ? take_unless_asked(state, body, call) : found;
 }
 

@@ -197,14 +197,12 @@ check_identity(abx_box *box, const abx_process *process, const char *program, st
         .content = -1 };
     struct grounds grounds;
 
-    if (!identity_is_over(box->identity)) {
+    if (identity_check(box->identity, fail) == ABX_OK) {
         return ABX_OK;
     }
     grounds = identity_grounds(box);
     tell(box, NULL, ABX_EVENT_DENIAL, &subject, &act, &grounds, 1);
-    fail_set(fail, ABX_ERR_DENIED, 0, grounds.rule, "%s", grounds.reason);
-    fail_remedy(fail, "open a box under a new delegation");
-    return ABX_ERR_DENIED;
+    return fail->status;
 }
 
 abx_status

@@ -177,13 +177,13 @@ tell_grant(abx_box *box, const struct grant *grant, const char *verb, const char
     };
     struct grounds grounds = { .layer = ABX_LAYER_APPROVAL, .reason = reason };
     struct str adds = { 0 };
-    char rule[32];
+    char rule[GRANT_RULE_SIZE];
     struct event_draft draft;
     abx_event *event;
 
-    snprintf(rule, sizeof rule, "grant:%" PRIu64, grant->id);
+    grant_rule(grant->id, rule);
     grounds.rule = rule;
-    grounds.source = grant->approver;
+    grounds.approver = grant->approver;
     grant_adds(grant, &adds);
     tell_begin(&draft, box, ABX_EVENT_NOTICE, grant->command, NULL);
     tell_act(&draft, &subject, &act, &grounds);
@@ -260,6 +260,7 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .command = subject->command,
         .target = act->target,
         .verb = act_has_verb(act->request) ? act->verb : NULL,
+        .asked = act->request == ABX_REQUEST_ACTION ? act->asked : NULL,
         .status = act->reply == NULL ? 0 : act->reply->status,
         .problem = act->reply == NULL ? NULL : act->reply->problem,
         .pid = subject->pid,

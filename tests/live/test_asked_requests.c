@@ -176,7 +176,8 @@ START_TEST(a_request_that_was_granted_ends_when_the_grant_is_taken_back)
     expect_output(process, "403 ['grant:revoked']\n");
     event = abxtest_wait_event(&test, ABX_EVENT_DENIAL);
     ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "grant:revoked");
-    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_VERB), "PUT");
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_REQUEST), ABX_REQUEST_ACTION);
+    ck_assert_int_eq(strncmp(abx_event_get_string(event, ABX_FIELD_ASKED), "PUT http", 8), 0);
     close_box();
 }
 END_TEST

@@ -116,6 +116,18 @@ expect_identity_denial(const char *target)
     abx_event_unref(event);
 }
 
+/* How the one question ended. */
+static void
+expect_ended(uint64_t timed_out, uint64_t refused)
+{
+    abx_stats stats = { .size = sizeof stats };
+
+    ck_assert_int_eq(abx_context_stats(context, &stats), ABX_OK);
+    ck_assert_uint_eq(stats.asked, 1);
+    ck_assert_uint_eq(stats.timed_out, timed_out);
+    ck_assert_uint_eq(stats.refused, refused);
+}
+
 START_TEST(all_three_names_are_on_every_event_of_the_box)
 {
     static const uint32_t types[] = { ABX_EVENT_STARTED, ABX_EVENT_DENIAL, ABX_EVENT_APPROVAL,
@@ -192,6 +204,7 @@ START_TEST(nothing_is_asked_or_granted_after_it)
     abx_request pattern = {
         .size = sizeof pattern, .kind = ABX_REQUEST_PATH, .access = ABX_ACCESS_WRITE, .target = "/x"
     };
+    abx_error *error = NULL;
     uint64_t grant, ticket;
 
     ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, "pat", &grant, NULL), ABX_OK);
@@ -201,20 +214,56 @@ START_TEST(nothing_is_asked_or_granted_after_it)
     expect_identity_denial("/w/ask");
     ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/x", &ticket),
             ABX_VERDICT_DENY);
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, "pat", &grant, &error), ABX_ERR_DENIED);
+    ck_assert_str_eq(abx_error_get_step(error), "identity:delegation");
+    abx_error_unref(error);
 }
 END_TEST
 
 START_TEST(a_yes_that_comes_after_it_is_a_no)
 {
     abx_answer yes = { .size = sizeof yes, .verdict = ABX_VERDICT_ALLOW, .approver = "pat" };
+    abx_error *error = NULL;
     uint64_t ticket;
+    abx_event *event;
 
     ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/w/ask", &ticket),
             ABX_VERDICT_ASK);
+    event = next_event(ABX_EVENT_APPROVAL);
+    abx_event_unref(event);
     let_it_expire();
-    ck_assert_int_eq(abx_context_answer(context, ticket, &yes, NULL), ABX_OK);
+    ck_assert_int_eq(abx_context_answer(context, ticket, &yes, &error), ABX_ERR_DENIED);
+    ck_assert_str_eq(abx_error_get_step(error), "identity:delegation");
+    abx_error_unref(error);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
+    ck_assert_int_eq(abx_context_next_event(context, &event), ABX_OK); /* and no yes before it */
+    ck_assert_uint_eq(abx_event_get_type(event), ABX_EVENT_DENIAL);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "identity:delegation");
+    abx_event_unref(event);
+    expect_ended(0, 1);
+    ck_assert_int_eq(abx_context_answer(context, ticket, &yes, NULL), ABX_ERR_STATE);
+}
+END_TEST
+
+START_TEST(a_question_ends_with_the_delegation)
+{
+    const int64_t expires_ms = event_time_now() / 1000000 + 200;
+    uint64_t ticket, limit_ns = clock_now_ns() + 10000000000u;
+    abx_event *event;
+
+    identity->expires_ms = expires_ms;
+    identity->expires_ns = clock_now_ns() + 200000000u;
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/w/ask", &ticket),
+            ABX_VERDICT_ASK);
+    event = next_event(ABX_EVENT_APPROVAL);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_DEADLINE_MS), expires_ms);
+    abx_event_unref(event);
+    while (fake_answer_to(ticket) < 0) {
+        ck_assert_uint_lt(clock_now_ns(), limit_ns);
+    }
     ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
     expect_identity_denial("/w/ask");
+    expect_ended(1, 0);
 }
 END_TEST
 
@@ -333,6 +382,7 @@ make_suite(void)
     tcase_add_test(tc, what_stays_in_the_box_goes_on);
     tcase_add_test(tc, nothing_is_asked_or_granted_after_it);
     tcase_add_test(tc, a_yes_that_comes_after_it_is_a_no);
+    tcase_add_test(tc, a_question_ends_with_the_delegation);
     tcase_add_test(tc, no_command_starts_after_it);
     tcase_add_test(tc, no_box_opens_after_it);
     tcase_add_test(tc, it_expires_by_either_clock);

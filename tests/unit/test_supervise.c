@@ -591,11 +591,10 @@ START_TEST(a_grant_adds_exactly_one_request)
 }
 END_TEST
 
-START_TEST(a_grant_covers_all_below_on_request_expires_and_counts_down)
+START_TEST(a_grant_covers_all_below_on_request_and_counts_down)
 {
     abx_process *process = spawn(NULL);
     uint64_t id = abx_process_get_id(process), given, free;
-    int64_t past = event_time_now() / 1000000 - 1000;
 
     ck_assert_int_eq(grant("/w/ask/**", ABX_ACCESS_WRITE, 0, 2, &given), ABX_OK);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/a/b", NULL), ABX_VERDICT_ALLOW);
@@ -606,9 +605,55 @@ START_TEST(a_grant_covers_all_below_on_request_expires_and_counts_down)
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/f", NULL), ABX_VERDICT_ALLOW);
     ck_assert_int_eq(abx_box_revoke(box, free), ABX_OK);
     ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK);
-    ck_assert_int_eq(grant("/w/ask/**", ABX_ACCESS_WRITE, past, 0, &given), ABX_OK);
-    ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/e", NULL), ABX_VERDICT_ASK);
     abx_process_unref(process);
+}
+END_TEST
+
+START_TEST(what_would_be_over_is_not_given)
+{
+    const abx_request pattern = { .size = sizeof pattern,
+        .kind = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = "/w/ask/f" };
+    abx_answer yes = { .size = sizeof yes,
+        .verdict = ABX_VERDICT_ALLOW,
+        .scope = ABX_SCOPE_UNTIL,
+        .expires_ms = event_time_now() / 1000000 - 1000 };
+    abx_process *process = spawn(NULL);
+    abx_error *error = NULL;
+    uint64_t given, ticket;
+
+    ck_assert_int_eq(abx_box_grant(box, &pattern, yes.expires_ms, 0, "pat", &given, &error),
+            ABX_ERR_INVALID);
+    ck_assert_str_eq(abx_error_get_message(error), "expires_ms is over already");
+    abx_error_unref(error);
+    ck_assert_uint_eq(fake_try(abx_process_get_id(process), ABX_ACCESS_WRITE, "/w/ask/f", &ticket),
+            ABX_VERDICT_ASK);
+    ck_assert_int_eq(abx_context_answer(context, ticket, &yes, NULL), ABX_ERR_INVALID);
+    yes.expires_ms = -1;
+    ck_assert_int_eq(abx_context_answer(context, ticket, &yes, NULL), ABX_ERR_INVALID);
+    ck_assert_int_eq(fake_answer_to(ticket), -1);
+    abx_process_unref(process);
+}
+END_TEST
+
+START_TEST(who_gives_a_grant_has_a_name_that_is_seen)
+{
+    const abx_request pattern = { .size = sizeof pattern,
+        .kind = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_WRITE,
+        .target = "/w/ask/f" };
+    char longest[258];
+    uint64_t given;
+
+    memset(longest, 'a', sizeof longest);
+    longest[257] = '\0';
+    ck_assert_int_eq(
+            abx_box_grant(box, &pattern, 0, 0, "a\xe2\x80\x8b", &given, NULL), ABX_ERR_INVALID);
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, longest, &given, NULL), ABX_ERR_INVALID);
+    longest[256] = '\0';
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, longest, &given, NULL), ABX_OK);
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, "", &given, NULL), ABX_OK);
 }
 END_TEST
 
@@ -1041,7 +1086,9 @@ make_suite(void)
 
     tcase = new_case(suite, "grants");
     tcase_add_test(tcase, a_grant_adds_exactly_one_request);
-    tcase_add_test(tcase, a_grant_covers_all_below_on_request_expires_and_counts_down);
+    tcase_add_test(tcase, a_grant_covers_all_below_on_request_and_counts_down);
+    tcase_add_test(tcase, what_would_be_over_is_not_given);
+    tcase_add_test(tcase, who_gives_a_grant_has_a_name_that_is_seen);
     tcase_add_test(tcase, no_grant_lifts_what_a_rule_denies);
     tcase_add_loop_test(tcase, targets_of_grants, 0, N_ELEMENTS(target_cases));
 

@@ -8,6 +8,7 @@
 #include "unit/main.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static const char policy_json[] =
         "{\"methods\":[\"PUT\"],\"path\":\"/v1/{id}\",\"action\":\"update\"},"
         "{\"methods\":[\"GET\"],\"path\":\"/v1/{id}\",\"action\":\"read\"},"
         "{\"methods\":[\"POST\"],\"path\":\"/v3\",\"action\":\"export\"},"
+        "{\"methods\":[\"DELETE\"],\"path\":\"/v4/**\",\"action\":\"never\"},"
         "{\"methods\":[\"POST\"],\"path\":\"/v2/**\",\"action\":\"any\"}]}]},"
         "\"actions\":[{\"name\":\"update\",\"verdict\":\"ask\",\"arguments\":{\"id\":{\"type\":"
         "\"string\","
@@ -45,18 +47,25 @@ spawn(void)
 }
 
 static void
+open_with(abx_policy *policy)
+{
+    struct fail fail = { 0 };
+
+    ck_assert_int_eq(context_new(&fake_backend, NULL, 200, &context, &fail), ABX_OK);
+    ck_assert_int_eq(abx_box_open(context, policy, NULL, &box, NULL), ABX_OK);
+    process = spawn();
+}
+
+static void
 set_up(void)
 {
     abx_policy *policy = NULL;
     abx_error *error = NULL;
-    struct fail fail = { 0 };
 
     ck_assert_msg(abx_policy_from_json(policy_json, strlen(policy_json), &policy, &error) == ABX_OK,
             "%s", abx_error_get_message(error));
-    ck_assert_int_eq(context_new(&fake_backend, NULL, 200, &context, &fail), ABX_OK);
-    ck_assert_int_eq(abx_box_open(context, policy, NULL, &box, NULL), ABX_OK);
+    open_with(policy);
     abx_policy_unref(policy);
-    process = spawn();
 }
 
 static void
@@ -160,6 +169,8 @@ END_TEST
 START_TEST(what_does_not_fit_is_denied_with_its_pointer)
 {
     abx_event *event;
+    const char *asked;
+    bool found;
 
     expect_verdict("read", "{\"ix\":\"7\"}", ABX_VERDICT_DENY,
             "\"reason\":\"/ix: the action has no such argument; probably 'id' was meant\"");
@@ -177,14 +188,16 @@ START_TEST(what_does_not_fit_is_denied_with_its_pointer)
             "update", "{\"id\":\"x\"}", ABX_VERDICT_DENY, "\"alternative\":\"let HR do it\"");
     ck_assert_uint_eq(
             request(process, "PUT", "https://hr.test/v1/x", "{}", NULL, NULL), ABX_VERDICT_DENY);
-    event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_ACTION);
-    while (strcmp(abx_event_get_string(event, ABX_FIELD_VERB), "PUT") != 0) {
-        abx_event_unref(event);
+    do {
         event = next_event(ABX_EVENT_DENIAL, ABX_LAYER_ACTION);
         ck_assert_ptr_nonnull(event);
-    }
-    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ALTERNATIVE), "let HR do it");
-    abx_event_unref(event);
+        asked = abx_event_get_string(event, ABX_FIELD_ASKED);
+        found = asked != NULL && strcmp(asked, "PUT https://hr.test/v1/x") == 0;
+        if (found) {
+            ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ALTERNATIVE), "let HR do it");
+        }
+        abx_event_unref(event);
+    } while (!found);
     expect_verdict("never", NULL, ABX_VERDICT_DENY, "\"rule\":\"/actions/3\"");
     expect_verdict("unknown", NULL, ABX_VERDICT_DENY, "\"rule\":\"default\"");
 }
@@ -473,6 +486,130 @@ START_TEST(the_bytes_of_an_actions_body_make_no_other_question)
 }
 END_TEST
 
+START_TEST(an_action_that_the_policy_does_not_declare_is_never_granted)
+{
+    abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_ACTION, .target = "updaet"
+    };
+    abx_error *error = NULL;
+    uint64_t given;
+
+    ck_assert_int_eq(grant("nosuch", NULL, 2, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 2, NULL, &given, &error), ABX_ERR_DENIED);
+    ck_assert_str_eq(abx_error_get_message(error),
+            "the policy declares no action 'updaet'; the nearest one is 'update'");
+    abx_error_unref(error);
+    expect_verdict("nosuch", NULL, ABX_VERDICT_DENY, "\"rule\":\"default\"");
+}
+END_TEST
+
+/* The next event of an action that was done. */
+static void
+expect_done(const char *rule, const char *approver)
+{
+    abx_event *event = next_event(ABX_EVENT_NOTICE, ABX_LAYER_ACTION);
+
+    ck_assert_ptr_nonnull(event);
+    ck_assert_uint_eq(strlen(abx_event_get_string(event, ABX_FIELD_IDEMPOTENCY_KEY)), 32);
+    ck_assert_pstr_eq(abx_event_get_string(event, ABX_FIELD_RULE), rule);
+    ck_assert_pstr_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), approver);
+    abx_event_unref(event);
+}
+
+START_TEST(an_action_that_is_done_names_what_let_it_through)
+{
+    uint64_t given, ticket;
+    uint32_t verdict;
+    char rule[32], *json;
+
+    expect_verdict("read", "{\"id\":\"1\"}", ABX_VERDICT_ALLOW, "idempotency_key");
+    expect_done("/actions/1", NULL);
+    ck_assert_int_eq(grant("update", "{\"id\":\"7\"}", 1, &given), ABX_OK);
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ALLOW, "idempotency_key");
+    snprintf(rule, sizeof rule, "grant:%llu", (unsigned long long)given);
+    expect_done(rule, "pat");
+    ck_assert_int_eq(want("update", "{\"id\":\"8\"}", &verdict, &ticket, &json), ABX_NONE);
+    abx_free(json);
+    answer(ticket, ABX_VERDICT_ALLOW);
+    expect_verdict("update", "{\"id\":\"8\"}", ABX_VERDICT_ALLOW, "idempotency_key");
+    expect_done("master-data", "pat");
+}
+END_TEST
+
+/* Denied as a request that counts as this action. */
+static void
+expect_denied_as(uint32_t layer, const char *name, const char *asked)
+{
+    abx_event *event = next_event(ABX_EVENT_DENIAL, layer);
+
+    ck_assert_ptr_nonnull(event);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_REQUEST), ABX_REQUEST_ACTION);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_TARGET), name);
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ASKED), asked);
+    abx_event_unref(event);
+}
+
+START_TEST(a_denied_request_that_counts_as_an_action_names_it)
+{
+    static const char *const unfit[] = { "https://hr.test/v1/x", "https://hr.test/v1/7?a=1",
+        "https://hr.test/v1/7?a=%zz", "https://hr.test/v1/7?a;b" };
+    char asked[64];
+    uint64_t ticket;
+
+    for (size_t i = 0; i < N_ELEMENTS(unfit); i++) {
+        ck_assert_uint_eq(request(process, "PUT", unfit[i], "{}", NULL, NULL), ABX_VERDICT_DENY);
+        snprintf(asked, sizeof asked, "PUT %s", unfit[i]);
+        expect_denied_as(ABX_LAYER_ACTION, "update", asked);
+    }
+    ck_assert_uint_eq(
+            request(process, "DELETE", "https://hr.test/v4/a", NULL, NULL, NULL), ABX_VERDICT_DENY);
+    expect_denied_as(ABX_LAYER_ACTION, "never", "DELETE https://hr.test/v4/a");
+    ck_assert_uint_eq(
+            request(process, "DELETE", "https://hr.test/v4/b", NULL, NULL, NULL), ABX_VERDICT_DENY);
+    expect_denied_as(ABX_LAYER_ACTION, "never", "DELETE https://hr.test/v4/b");
+    ck_assert_uint_eq(
+            request(process, "POST", "https://hr.test/v3", "x", NULL, &ticket), ABX_VERDICT_ASK);
+    answer(ticket, ABX_VERDICT_DENY);
+    expect_denied_as(ABX_LAYER_APPROVAL, "export", "POST https://hr.test/v3");
+    for (int i = 0; i < 2; i++) {
+        request(process, "POST", "https://hr.test/v2/a", "x", NULL, NULL);
+    }
+    expect_denied_as(ABX_LAYER_LIMIT, "any", "POST https://hr.test/v2/a");
+}
+END_TEST
+
+START_TEST(what_a_ceiling_takes_for_an_action_has_its_record_under_a_grant_too)
+{
+    static const char inner_json[] =
+            "{\"version\":1,\"network\":{\"mode\":\"filtered\",\"allow\":[\"other.test\"]}}";
+    abx_request pattern = { .size = sizeof pattern,
+        .kind = ABX_REQUEST_HTTP,
+        .target = "https://hr.test/v2/**",
+        .verb = "POST" };
+    abx_policy *ceiling, *inner, *both;
+    char key[ACTION_KEY_SIZE] = "", rule[32];
+    uint64_t given;
+
+    ck_assert_int_eq(
+            abx_policy_from_json(policy_json, strlen(policy_json), &ceiling, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_from_json(inner_json, strlen(inner_json), &inner, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_intersect(ceiling, inner, &both, NULL), ABX_OK);
+    tear_down();
+    open_with(both);
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, "pat", &given, NULL), ABX_OK);
+    ck_assert_uint_eq(
+            request(process, "POST", "https://hr.test/v2/a", NULL, key, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(strlen(key), 32);
+    snprintf(rule, sizeof rule, "grant:%llu", (unsigned long long)given);
+    expect_done(rule, "pat");
+    ck_assert_uint_eq(request(process, "POST", "https://hr.test/v2/b", NULL, key, NULL),
+            ABX_VERDICT_DENY); /* its limit */
+    abx_policy_unref(ceiling);
+    abx_policy_unref(inner);
+    abx_policy_unref(both);
+}
+END_TEST
+
 static void *
 read_once(void *data)
 {
@@ -542,6 +679,10 @@ make_suite(void)
     tcase_add_test(tc, without_arguments_a_grant_is_for_the_action_without_them);
     tcase_add_test(tc, a_request_that_counts_as_an_action_is_granted_as_that);
     tcase_add_test(tc, the_bytes_of_an_actions_body_make_no_other_question);
+    tcase_add_test(tc, an_action_that_the_policy_does_not_declare_is_never_granted);
+    tcase_add_test(tc, an_action_that_is_done_names_what_let_it_through);
+    tcase_add_test(tc, a_denied_request_that_counts_as_an_action_names_it);
+    tcase_add_test(tc, what_a_ceiling_takes_for_an_action_has_its_record_under_a_grant_too);
     tcase_add_test(tc, of_many_threads_as_many_as_the_limit_says_may);
     tcase_add_test(tc, what_is_no_request_for_an_action_is_an_error);
     suite_add_tcase(suite, tc);

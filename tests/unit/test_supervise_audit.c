@@ -207,7 +207,7 @@ START_TEST(a_life_is_recorded_in_its_order)
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/ask/1", &ticket), ABX_VERDICT_ASK);
     ck_assert_int_eq(answer(ticket, ABX_VERDICT_ALLOW, NULL), ABX_OK);
     ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_ALLOW);
-    ck_assert_int_eq(box_grant(box, &pattern, 0, 0, "sam", &grant, &fail), ABX_OK);
+    ck_assert_int_eq(box_grant(box, &pattern, 4102444800000, 2, "sam", &grant, &fail), ABX_OK);
     ck_assert_int_eq(box_revoke(box, grant), ABX_OK);
     fake_exit(id, ABX_EXIT_CODE, 3, false);
     abx_process_unref(process);
@@ -215,7 +215,8 @@ START_TEST(a_life_is_recorded_in_its_order)
     box = NULL;
     expect_types("opened spawn started denial approval notice notice notice exited closed");
     ck_assert(has("\"approver\":\"pat\""));
-    ck_assert(has("\"source\":\"sam\""));
+    ck_assert(has("\"approver\":\"sam\""));
+    ck_assert(has("\"target\":\"/w/ask\",\"expires_ms\":4102444800000,\"uses\":2}"));
     ck_assert(has("\"label\":\"call-7\""));
     ck_assert(has("\"exit_reason\":\"code\",\"exit_code\":3"));
 }

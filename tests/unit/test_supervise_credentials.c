@@ -114,6 +114,26 @@ START_TEST(a_caller_cannot_put_the_secret_there_instead)
 }
 END_TEST
 
+START_TEST(a_secret_that_comes_after_the_delegation_is_denied)
+{
+    abx_error *error = NULL;
+    uint64_t ticket = 0;
+
+    open_with(POLICY);
+    ck_assert_int_eq(abx_identity_new("kim", "s", "d", event_time_now() / 1000000 + 3600000,
+                             &box->identity, NULL),
+            ABX_OK);
+    ck_assert_uint_eq(want("hr", "hr.test", NULL, &ticket), ABX_VERDICT_ASK);
+    box->identity->expires_ns = 1;
+    ck_assert_int_eq(
+            abx_context_supply(context, ticket, SECRET, strlen(SECRET), 0, &error), ABX_ERR_DENIED);
+    ck_assert_str_eq(abx_error_get_step(error), "identity:delegation");
+    abx_error_unref(error);
+    ck_assert_int_eq(fake_answer_to(ticket), ABX_VERDICT_DENY);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_wanted_secret_is_an_event_and_goes_on_when_it_is_supplied)
 {
     uint64_t ticket = 0, other = 0;
@@ -315,6 +335,7 @@ make_suite(void)
 
     tcase_add_test(tcase, a_command_gets_what_stands_for_a_secret);
     tcase_add_test(tcase, a_caller_cannot_put_the_secret_there_instead);
+    tcase_add_test(tcase, a_secret_that_comes_after_the_delegation_is_denied);
     tcase_add_test(tcase, a_wanted_secret_is_an_event_and_goes_on_when_it_is_supplied);
     tcase_add_test(tcase, a_secret_given_beforehand_answers_who_waits_for_it_and_nobody_else);
     tcase_add_test(tcase, a_secret_is_refused_by_an_answer_and_given_by_none);

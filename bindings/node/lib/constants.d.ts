@@ -243,7 +243,7 @@ export declare const Field: {
   readonly MESSAGE: 24;
   /** the name as the program gave it, where TARGET is another */
   readonly ASKED: 25;
-  /** on an approval: exactly what a grant would add, as JSON; on a grant: what it adds */
+  /** on an approval: exactly what a grant would add, as JSON; on a grant: what it adds, until when and how often */
   readonly ADDS: 26;
   /** ABX_RETRY_* */
   readonly RETRY: 27;
@@ -257,7 +257,7 @@ export declare const Field: {
   readonly APPROVERS: 33;
   /** on an approval: 1, a yes needs evidence */
   readonly STEP_UP: 34;
-  /** who answered: a name, or two with a comma between them */
+  /** who answered or gave a grant: a name, or two with a comma between them; on an action that was allowed by that, too */
   readonly APPROVER: 35;
   /** SHA-256 of the evidence, hex; two with a comma */
   readonly EVIDENCE: 36;

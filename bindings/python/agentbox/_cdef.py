@@ -236,8 +236,9 @@ DOCS = {
         'names, not secrets: they are on every event of a box that has them, and a policy may send them with requests. '
         '`delegation_expires_ms` is Unix time, 0 is never. Once it has passed, nothing leaves such a box, nothing is '
         'asked or granted and no command starts: that is denied in the layer IDENTITY, with the rule '
-        '"identity:delegation". ABX_ERR_INVALID: a text is empty, longer than 256 bytes or has characters that are not '
-        'seen.',
+        '"identity:delegation", and so are questions that are open then; abx_box_grant, and a yes or a secret that '
+        'comes late, are ABX_ERR_DENIED. ABX_ERR_INVALID: a text is empty, longer than 256 bytes or has characters that '
+        'are not seen.',
     'abx_box_open':
         'Builds the boundary once; commands then start in it at about the price of posix_spawn. `identity` may be NULL. '
         'ABX_ERR_DENIED: its delegation has expired. ABX_ERR_INVALID: there is none, and the policy tells hosts of it. '
@@ -252,13 +253,16 @@ DOCS = {
         'A grant adds exactly one request for a while: ABX_REQUEST_PATH a path and one access ABX_REQUEST_EXEC a '
         "program's path ABX_REQUEST_CONNECT a host and a port ABX_REQUEST_HTTP a URL with its query, and a method "
         '(NULL: GET), whatever the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED '
-        'ABX_REQUEST_ACTION a name and its arguments (NULL: none) as for abx_box_request, in whatever spelling they '
-        'come; requests that count as it, too A path or URL that ends in a slash and two stars means all below, with '
-        'any query. A request that counts as an action with arguments is granted as the action only. `expires_ms` is '
-        'Unix time, 0 is never; 0 uses is unlimited. It lifts what the policy asks about or has no rule for, never what '
-        'a rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. Limits of an action '
-        'stay. ABX_ERR_DENIED also: arguments do not fit the action. Given and taken back, it is a NOTICE of layer '
-        'APPROVAL with the rule "grant:N" and what it adds (ABX_FIELD_ADDS).',
+        'ABX_REQUEST_ACTION a name that the policy declares and its arguments (NULL: none) as for abx_box_request, in '
+        'whatever spelling they come; requests that count as it, too A path or URL that ends in a slash and two stars '
+        'means all below, with any query. A request that counts as an action with arguments is granted as the action '
+        'only. `expires_ms` is Unix time, 0 is never, and what is over is ABX_ERR_INVALID; 0 uses is unlimited; '
+        '`approver` is a name as in abx_answer, or NULL. It lifts what the policy asks about or has no rule for, never '
+        'what a rule denies: that is ABX_ERR_DENIED, and below a target with two stars it stays denied. Limits of an '
+        'action stay. ABX_ERR_DENIED also: arguments do not fit the action, or the delegation of the box has expired. '
+        'Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N", what it adds (ABX_FIELD_ADDS: '
+        'with its expiry and uses) and the approver; an action that is done under it has that rule and approver in its '
+        'own NOTICE.',
     'abx_box_revoke':
         'After it returns nothing new is done under that grant: calls that are under way fail, connections to its host '
         'and port that nothing else allows are reset, and requests under way that it let through and nothing else '
@@ -340,8 +344,9 @@ DOCS = {
         'From any thread. No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. One no is enough. '
         "ABX_NONE: this yes counts, and another approver must say it too (the event's ABX_FIELD_APPROVERS); then the "
         'narrower of both scopes holds. ABX_ERR_DENIED: it does not count, and the question stays open: no approver, '
-        'the same one again, or no evidence where it is needed. Where a secret is wanted (ABX_EVENT_CREDENTIAL) only '
-        'ABX_VERDICT_DENY is an answer, and abx_context_supply the other.',
+        'the same one again, or no evidence where it is needed; or it ends the question as a denial: the delegation of '
+        'the box has expired. Where a secret is wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and '
+        'abx_context_supply the other.',
     'abx_box_set_credential':
         'Gives a secret under the name that the policy has for it, before it is wanted, or another one later. It is '
         'copied into memory that is in no core file, never enters the box, and is wiped at `expires_ms` (Unix time, 0: '
@@ -352,7 +357,8 @@ DOCS = {
         'no way out.',
     'abx_context_supply':
         'The same as the answer to an ABX_EVENT_CREDENTIAL: every request that waits for this credential goes on. '
-        'ABX_ERR_STATE: no open question has this ticket, or not any more.',
+        'ABX_ERR_STATE: no open question has this ticket, or not any more. ABX_ERR_DENIED: the delegation of the box '
+        'has expired, and the question ends as a denial.',
     'abx_audit_verify':
         'Reads the files of one audit log, oldest first, to their end or to the first place that does not hold; the '
         'outcome is an ABX_AUDIT_*. A row for each file up to there: "file", "records", "first" and "last" (numbers), '

@@ -213,7 +213,7 @@ class Field(IntEnum):
     LEVEL = 23
     MESSAGE = 24
     ASKED = 25  # the name as the program gave it, where TARGET is another
-    ADDS = 26  # on an approval: exactly what a grant would add, as JSON; on a grant: what it adds
+    ADDS = 26  # on an approval: exactly what a grant would add, as JSON; on a grant: what it adds, until when and how often
     RETRY = 27  # ABX_RETRY_*
     EXIT_REASON = 28
     EXIT_CODE = 29
@@ -222,7 +222,7 @@ class Field(IntEnum):
     DELEGATION = 32
     APPROVERS = 33  # on an approval: how many different ones must say yes
     STEP_UP = 34  # on an approval: 1, a yes needs evidence
-    APPROVER = 35  # who answered: a name, or two with a comma between them
+    APPROVER = 35  # who answered or gave a grant: a name, or two with a comma between them; on an action that was allowed by that, too
     EVIDENCE = 36  # SHA-256 of the evidence, hex; two with a comma
     IDEMPOTENCY_KEY = 37  # of an action that was allowed
     BOUND = 38  # on an approval: what else was shown, which a yes is for, as JSON

@@ -251,7 +251,7 @@ pub const ABX_FIELD_LEVEL: u32 = 23;
 pub const ABX_FIELD_MESSAGE: u32 = 24;
 /// the name as the program gave it, where TARGET is another
 pub const ABX_FIELD_ASKED: u32 = 25;
-/// on an approval: exactly what a grant would add, as JSON; on a grant: what it adds
+/// on an approval: exactly what a grant would add, as JSON; on a grant: what it adds, until when and how often
 pub const ABX_FIELD_ADDS: u32 = 26;
 /// ABX_RETRY_*
 pub const ABX_FIELD_RETRY: u32 = 27;
@@ -265,7 +265,7 @@ pub const ABX_FIELD_DELEGATION: u32 = 32;
 pub const ABX_FIELD_APPROVERS: u32 = 33;
 /// on an approval: 1, a yes needs evidence
 pub const ABX_FIELD_STEP_UP: u32 = 34;
-/// who answered: a name, or two with a comma between them
+/// who answered or gave a grant: a name, or two with a comma between them; on an action that was allowed by that, too
 pub const ABX_FIELD_APPROVER: u32 = 35;
 /// SHA-256 of the evidence, hex; two with a comma
 pub const ABX_FIELD_EVIDENCE: u32 = 36;
@@ -349,7 +349,7 @@ pub struct abx_stats {
     pub granted: u64,
     /// no, or the yes could not take effect: expired delegation, limit, audit log
     pub refused: u64,
-    /// no answer by the deadline
+    /// no answer by the deadline, which is not after the end of the delegation
     pub timed_out: u64,
     /// nobody waited any more: the command or the box ended
     pub abandoned: u64,
@@ -429,6 +429,7 @@ pub struct abx_answer {
     /// ABX_SCOPE_*
     pub scope: u32,
     pub reserved: u32,
+    /// with ABX_SCOPE_UNTIL: still to come, else ABX_ERR_INVALID
     pub expires_ms: i64,
     /// who said so: UTF-8, at most 256 bytes, all of it seen: no controls
     pub approver: *const c_char,
@@ -514,7 +515,8 @@ extern "C" {
     /// Who asked, which agent session acts, and the short-lived delegation it acts under (NULL: none). All three are names,
     /// not secrets: they are on every event of a box that has them, and a policy may send them with requests.
     /// `delegation_expires_ms` is Unix time, 0 is never. Once it has passed, nothing leaves such a box, nothing is asked or
-    /// granted and no command starts: that is denied in the layer IDENTITY, with the rule "identity:delegation".
+    /// granted and no command starts: that is denied in the layer IDENTITY, with the rule "identity:delegation", and so are
+    /// questions that are open then; abx_box_grant, and a yes or a secret that comes late, are ABX_ERR_DENIED.
     /// ABX_ERR_INVALID: a text is empty, longer than 256 bytes or has characters that are not seen.
     pub fn abx_identity_new(principal: *const c_char, agent_session: *const c_char, delegation: *const c_char, delegation_expires_ms: i64, ret_identity: *mut *mut abx_identity, reterr: *mut *mut abx_error) -> abx_status;
     pub fn abx_identity_ref(identity: *mut abx_identity) -> *mut abx_identity;
@@ -532,13 +534,16 @@ extern "C" {
     pub fn abx_box_receipt(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     /// A grant adds exactly one request for a while: ABX_REQUEST_PATH a path and one access ABX_REQUEST_EXEC a program's
     /// path ABX_REQUEST_CONNECT a host and a port ABX_REQUEST_HTTP a URL with its query, and a method (NULL: GET), whatever
-    /// the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED ABX_REQUEST_ACTION a name and
-    /// its arguments (NULL: none) as for abx_box_request, in whatever spelling they come; requests that count as it, too A
-    /// path or URL that ends in a slash and two stars means all below, with any query. A request that counts as an action
-    /// with arguments is granted as the action only. `expires_ms` is Unix time, 0 is never; 0 uses is unlimited. It lifts
-    /// what the policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below a target
-    /// with two stars it stays denied. Limits of an action stay. ABX_ERR_DENIED also: arguments do not fit the action.
-    /// Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N" and what it adds (ABX_FIELD_ADDS).
+    /// the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED ABX_REQUEST_ACTION a name that
+    /// the policy declares and its arguments (NULL: none) as for abx_box_request, in whatever spelling they come; requests
+    /// that count as it, too A path or URL that ends in a slash and two stars means all below, with any query. A request
+    /// that counts as an action with arguments is granted as the action only. `expires_ms` is Unix time, 0 is never, and
+    /// what is over is ABX_ERR_INVALID; 0 uses is unlimited; `approver` is a name as in abx_answer, or NULL. It lifts what
+    /// the policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below a target with
+    /// two stars it stays denied. Limits of an action stay. ABX_ERR_DENIED also: arguments do not fit the action, or the
+    /// delegation of the box has expired. Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N",
+    /// what it adds (ABX_FIELD_ADDS: with its expiry and uses) and the approver; an action that is done under it has that
+    /// rule and approver in its own NOTICE.
     pub fn abx_box_grant(r#box: *mut abx_box, pattern: *const abx_request, expires_ms: i64, uses: u32, approver: *const c_char, ret_grant: *mut u64, reterr: *mut *mut abx_error) -> abx_status;
     /// After it returns nothing new is done under that grant: calls that are under way fail, connections to its host and
     /// port that nothing else allows are reset, and requests under way that it let through and nothing else allows are
@@ -629,8 +634,9 @@ extern "C" {
     /// From any thread. No answer by the deadline is a denial; a second answer is ABX_ERR_STATE. One no is enough.
     /// ABX_NONE: this yes counts, and another approver must say it too (the event's ABX_FIELD_APPROVERS); then the narrower
     /// of both scopes holds. ABX_ERR_DENIED: it does not count, and the question stays open: no approver, the same one
-    /// again, or no evidence where it is needed. Where a secret is wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is
-    /// an answer, and abx_context_supply the other.
+    /// again, or no evidence where it is needed; or it ends the question as a denial: the delegation of the box has
+    /// expired. Where a secret is wanted (ABX_EVENT_CREDENTIAL) only ABX_VERDICT_DENY is an answer, and abx_context_supply
+    /// the other.
     pub fn abx_context_answer(context: *mut abx_context, ticket: u64, answer: *const abx_answer, reterr: *mut *mut abx_error) -> abx_status;
     /// Gives a secret under the name that the policy has for it, before it is wanted, or another one later. It is copied
     /// into memory that is in no core file, never enters the box, and is wiped at `expires_ms` (Unix time, 0: never) or at
@@ -640,7 +646,8 @@ extern "C" {
     /// control characters, expired); the error does not have it. ABX_ERR_STATE: the box has no way out.
     pub fn abx_box_set_credential(r#box: *mut abx_box, name: *const c_char, secret: *const c_void, length: usize, expires_ms: i64, reterr: *mut *mut abx_error) -> abx_status;
     /// The same as the answer to an ABX_EVENT_CREDENTIAL: every request that waits for this credential goes on.
-    /// ABX_ERR_STATE: no open question has this ticket, or not any more.
+    /// ABX_ERR_STATE: no open question has this ticket, or not any more. ABX_ERR_DENIED: the delegation of the box has
+    /// expired, and the question ends as a denial.
     pub fn abx_context_supply(context: *mut abx_context, ticket: u64, secret: *const c_void, length: usize, expires_ms: i64, reterr: *mut *mut abx_error) -> abx_status;
     /// Reads the files of one audit log, oldest first, to their end or to the first place that does not hold; the outcome
     /// is an ABX_AUDIT_*. A row for each file up to there: "file", "records", "first" and "last" (numbers), "hash" (of the

@@ -551,7 +551,7 @@ impl Field {
     pub const MESSAGE: Field = Field(24);
     /// the name as the program gave it, where TARGET is another
     pub const ASKED: Field = Field(25);
-    /// on an approval: exactly what a grant would add, as JSON; on a grant: what it adds
+    /// on an approval: exactly what a grant would add, as JSON; on a grant: what it adds, until when and how often
     pub const ADDS: Field = Field(26);
     /// ABX_RETRY_*
     pub const RETRY: Field = Field(27);
@@ -565,7 +565,7 @@ impl Field {
     pub const APPROVERS: Field = Field(33);
     /// on an approval: 1, a yes needs evidence
     pub const STEP_UP: Field = Field(34);
-    /// who answered: a name, or two with a comma between them
+    /// who answered or gave a grant: a name, or two with a comma between them; on an action that was allowed by that, too
     pub const APPROVER: Field = Field(35);
     /// SHA-256 of the evidence, hex; two with a comma
     pub const EVIDENCE: Field = Field(36);
