@@ -28,7 +28,8 @@ read_offset(const char *text, long *ret_seconds)
         *ret_seconds = 0;
         return true;
     }
-    if (strlen(text) != 6 || sscanf(text, "%c%2u:%2u%c", &sign, &hours, &minutes, &rest) != 3 ||
+    if (strlen(text) != 6 || strspn(text + 1, "0123456789:") != 5 ||
+            sscanf(text, "%c%2u:%2u%c", &sign, &hours, &minutes, &rest) != 3 ||
             (sign != '+' && sign != '-') || hours > 23 || minutes > 59) {
         return false;
     }
@@ -36,7 +37,8 @@ read_offset(const char *text, long *ret_seconds)
     return true;
 }
 
-/* RFC 3339, "2026-05-01T18:00:00Z"; a fraction of a second is left out, so it is never later. */
+/* RFC 3339, "2026-05-01T18:00:00Z", after 1970; a fraction of a second is left out, so it is never
+ * later. */
 static bool
 read_time(const char *text, int64_t *ret_ms)
 {
@@ -61,7 +63,7 @@ read_time(const char *text, int64_t *ret_ms)
         return false;
     }
     *ret_ms = (int64_t)(seconds - offset) * 1000;
-    return true;
+    return *ret_ms > 0; /* 0 would be never */
 }
 
 /* "+600": seconds from now. */

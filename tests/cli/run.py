@@ -103,7 +103,8 @@ CASES = [
     ("a name that is not seen", ["run", "--principal", "k\u200bim", "--agent-session", "s", "--", "true"], 125, r"^$", r"the principal is empty, longer than"),
     *((f"an hour that is none: {when}", ["run", *KIM, "--delegation", "d", "--delegation-expires", when, "--", "true"], 125, r"^$",
        r"--delegation-expires wants a time such as [^,]*Z, or \+SECONDS from now, not") for when in
-      ("18:00", "60", "+", "+1s", "+-1", "+nan", "2126-02-30T00:00:00Z", "2126-05-01T18:00:00", "2126-05-01T18:00:00.Z", "2126-05-01T18:00:00+1", "2126-05-01T25:00:00Z")),
+      ("18:00", "60", "+", "+1s", "+-1", "+nan", "2126-02-30T00:00:00Z", "2126-05-01T18:00:00", "2126-05-01T18:00:00.Z", "2126-05-01T18:00:00+1", "2126-05-01T25:00:00Z",
+                  "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.9Z", "1970-01-01T01:00:00+01:00", "1969-12-31T23:59:59Z", "2126-05-01T18:00:00++5:30", "2126-05-01T18:00:00+05:+5")),
     *((f"a delegation that is over: {when}", ["run", *KIM, "--delegation", "d", "--delegation-expires", when, "--", "true"], 125, r"^$",
        r"the delegation 'd' that this session acts under expired at 20[^\n]*\[identity:delegation\]\n[^\n]*under a new delegation\n$") for when in
       ("+0", "2020-02-29T23:59:59Z", "2020-02-29T23:59:59.25+23:00")),

@@ -208,6 +208,32 @@ START_TEST(output_beyond_the_limit_is_counted_and_hangs_nobody)
 }
 END_TEST
 
+/* `truncate` by a name is done on the command's behalf, `ftruncate` by the kernel. */
+START_TEST(a_file_grows_as_far_as_its_limit_however_it_is_made_longer)
+{
+    static const char limited[] =
+            "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
+            "\"write\":{\"allow\":[\"${workspace}\"],\"deny\":[\"${workspace}/*.no\"]}},"
+            "\"environment\":{\"set\":{\"PATH\":\"/usr/bin:/bin\"}},"
+            "\"limits\":{\"file_size\":4096}}";
+    static const char script[] =
+            "python3 -c 'import os\n"
+            "open(\"f\", \"w\").close()\n"
+            "for size in 4096, 4097, 0:\n"
+            "    for what in \"f\", os.open(\"f\", os.O_RDWR):\n"
+            "        try: os.truncate(what, size); print(os.stat(\"f\").st_size)\n"
+            "        except OSError as error: print(error.strerror)\n"
+            "' 2>&1; ulimit -f 1; python3 -c 'import os; os.truncate(\"f\", 2048)' 2>&1 | tail -n "
+            "1";
+
+    abxtest_close(&test);
+    abxtest_open(&test, limited);
+    abxtest_run(&test, script, &result);
+    ck_assert_str_eq(result.output, "4096\n4096\nFile too large\nFile too large\n0\n0\n"
+                                    "OSError: [Errno 27] File too large: 'f'\n");
+}
+END_TEST
+
 /* ---- denials ---- */
 START_TEST(words_about_denials_are_no_denials)
 {
@@ -720,6 +746,7 @@ make_suite(void)
     tcase_add_test(tcase, a_command_has_three_descriptors_and_the_policys_environment);
     tcase_add_test(tcase, a_terminal_has_its_size_and_can_be_resized);
     tcase_add_test(tcase, output_beyond_the_limit_is_counted_and_hangs_nobody);
+    tcase_add_test(tcase, a_file_grows_as_far_as_its_limit_however_it_is_made_longer);
 
     tcase = new_case(suite, "denials");
     tcase_add_test(tcase, words_about_denials_are_no_denials);

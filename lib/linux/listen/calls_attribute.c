@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -160,13 +161,20 @@ change_attribute(struct call *call, const struct form *form, const char *link)
     return removexattr(link, name) == 0 ? 0 : -errno;
 }
 
+/* A file grows as far as its caller's limit lets it, not ours. */
 static int
-truncate_object(const char *link, off_t length)
+truncate_object(const struct call *call, const char *link, off_t length)
 {
     AUTO(closep) int fd = open(link, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct rlimit limit;
+    struct stat stat;
 
-    if (fd < 0) {
+    if (fd < 0 || fstat(fd, &stat) != 0 || prlimit(call->pid, RLIMIT_FSIZE, NULL, &limit) != 0) {
         return -errno;
+    }
+    if (length > stat.st_size && limit.rlim_cur != RLIM_INFINITY &&
+            (uint64_t)length > limit.rlim_cur) {
+        return -EFBIG;
     }
     return ftruncate(fd, length) == 0 ? 0 : -errno;
 }
@@ -181,7 +189,7 @@ perform(struct call *call, const struct form *form, int object)
     snprintf(link, sizeof link, "/proc/self/fd/%d", object);
     switch (form->deed) {
     case DEED_TRUNCATE:
-        return truncate_object(link, (off_t)a[0]);
+        return truncate_object(call, link, (off_t)a[0]);
     case DEED_CHMOD:
         return chmod(link, (mode_t)a[0]) == 0 ? 0 : -errno;
     case DEED_CHOWN:
