@@ -207,13 +207,6 @@ count_end(abx_box *box, struct approval *approval, enum counted as)
     stats_add(&box->context->stats, as, 1);
 }
 
-static void
-abandon(abx_box *box, struct approval *approval)
-{
-    count_end(box, approval, STAT_ABANDONED);
-    approval_free(approval);
-}
-
 /* ---- the end of a question ---- */
 
 /* Calls that wait go on now, as often as they are.  0, or the layer that denies it. */
@@ -317,7 +310,9 @@ watch_deadlines(void *data)
 
     loop_timer_clear(box->context->loop, &box->timer);
     while ((due = take_due(box, clock_now_ns(), &next_ns)) != NULL) {
-        approval_end(box, due, ABX_VERDICT_DENY, "nobody answered before the deadline");
+        approval_end(box, due, ABX_VERDICT_DENY,
+                due->n_yes > 0 ? "1 of 2 approvers agreed in time"
+                               : "nobody answered before the deadline");
     }
     if (next_ns != 0) {
         loop_timer_set(box->context->loop, &box->timer, next_ns, watch_deadlines, box);
@@ -449,6 +444,34 @@ approvals_ask(abx_box *box, abx_process *process, const struct subject *subject,
     return false;
 }
 
+/* ---- questions that nobody waits for any more ---- */
+
+/* A notice, since nobody refused it. */
+static void
+tell_abandoned(abx_box *box, abx_process *process, const struct approval *approval)
+{
+    struct grounds grounds = approval->grounds;
+
+    grounds.layer = approval_is_for_secret(approval) ? ABX_LAYER_IDENTITY : ABX_LAYER_APPROVAL;
+    grounds.failure = approval_is_for_secret(approval) ? ABX_CLASS_IDENTITY : ABX_CLASS_APPROVAL;
+    grounds.retry = ABX_RETRY_NONE;
+    grounds.reason = approval_is_the_hosts(approval) ? "the box ended before anybody answered"
+                                                     : "the command ended before anybody answered";
+    grounds.alternative = "run it again when somebody is there to answer, with time for that";
+    tell(box, process, ABX_EVENT_NOTICE, &approval->subject, &approval->act, &grounds, 1);
+}
+
+/* Takes it; it is out of the list, and the box is unlocked. */
+static void
+abandon(abx_box *box, struct approval *approval)
+{
+    AUTO(process_unrefp) abx_process *process = box_find(box, approval->subject.command);
+
+    count_end(box, approval, STAT_ABANDONED);
+    tell_abandoned(box, process, approval);
+    approval_free(approval);
+}
+
 static bool
 is_running(abx_box *box, uint64_t command)
 {
@@ -463,7 +486,7 @@ is_running(abx_box *box, uint64_t command)
 void
 approvals_withdraw(abx_box *box, uint64_t ticket)
 {
-    struct approval *approval;
+    struct approval *approval, *last = NULL;
     size_t i;
 
     pthread_mutex_lock(&box->lock);
@@ -474,37 +497,88 @@ approvals_withdraw(abx_box *box, uint64_t ticket)
         if (approval->waiters == 0 && !approval_is_the_hosts(approval) &&
                 !is_running(box, approval->subject.command)) {
             vec_remove(&box->approvals, i);
-            abandon(box, approval);
+            last = approval;
         }
     }
     pthread_mutex_unlock(&box->lock);
+    if (last != NULL) {
+        abandon(box, last);
+    }
+}
+
+/* Takes a question of the command out that nobody waits for, or any (`also_held`); NULL: there is
+ * none left. */
+static struct approval *
+take_of_command(abx_box *box, uint64_t command, bool also_held)
+{
+    struct approval *found = NULL;
+
+    pthread_mutex_lock(&box->lock);
+    for (size_t i = 0; i < box->approvals.count && found == NULL; i++) {
+        struct approval *approval = *vec_at(&box->approvals, struct approval *, i);
+
+        if (approval->subject.command == command && (also_held || approval->waiters == 0)) {
+            found = approval;
+            vec_remove(&box->approvals, i);
+        }
+    }
+    pthread_mutex_unlock(&box->lock);
+    return found;
+}
+
+void
+approvals_abandon(abx_box *box, uint64_t command, bool is_killed)
+{
+    struct approval *approval;
+
+    while ((approval = take_of_command(box, command, is_killed)) != NULL) {
+        const uint64_t ticket = approval->ticket;
+        const bool is_held = approval->waiters > 0;
+
+        abandon(box, approval);
+        if (is_held) { /* by what may outlive the command */
+            box->context->backend->answer(box->boundary, ticket, ABX_VERDICT_DENY);
+            if (box->egress != NULL) {
+                egress_answer(box->egress, ticket, ABX_VERDICT_DENY, NULL);
+            }
+        }
+    }
 }
 
 void
 approvals_end_command(abx_box *box, uint64_t command)
 {
+    approvals_abandon(box, command, false);
     pthread_mutex_lock(&box->lock);
-    for (size_t i = box->approvals.count; i-- > 0;) {
-        struct approval *approval = *vec_at(&box->approvals, struct approval *, i);
-
-        if (approval->subject.command == command && approval->waiters == 0) {
-            vec_remove(&box->approvals, i);
-            abandon(box, approval);
-        }
-    }
     grants_end_command(&box->grants, command);
     action_counts_end_command(&box->action_counts, command);
     pthread_mutex_unlock(&box->lock);
 }
 
+static struct approval *
+take_any(abx_box *box)
+{
+    struct approval *found = NULL;
+
+    pthread_mutex_lock(&box->lock);
+    if (box->approvals.count > 0) {
+        found = *vec_at(&box->approvals, struct approval *, 0);
+        vec_remove(&box->approvals, 0);
+    }
+    pthread_mutex_unlock(&box->lock);
+    return found;
+}
+
 void
 approvals_done(abx_box *box)
 {
+    struct approval *approval;
+
     loop_timer_clear(box->context->loop, &box->timer);
-    pthread_mutex_lock(&box->lock);
-    for (size_t i = 0; i < box->approvals.count; i++) {
-        abandon(box, *vec_at(&box->approvals, struct approval *, i));
+    while ((approval = take_any(box)) != NULL) {
+        abandon(box, approval);
     }
+    pthread_mutex_lock(&box->lock);
     vec_done(&box->approvals);
     pthread_mutex_unlock(&box->lock);
 }

@@ -24,6 +24,9 @@ abx_status approvals_set_secret(abx_box *box, const char *name, const void *secr
 /* The same for the credential that this question is about. */
 abx_status approvals_supply(abx_box *box, uint64_t ticket, const void *secret, size_t length,
         int64_t expires_ms, struct fail *fail);
+/* Supervisor thread: a command ends, and with it the questions that nobody waits for any more; of
+ * one that is killed all.  Each is told. */
+void approvals_abandon(abx_box *box, uint64_t command, bool is_killed);
 /* Supervisor thread: a command is over; what nobody waits for any more is dropped. */
 void approvals_end_command(abx_box *box, uint64_t command);
 /* Supervisor thread: none is open any more. */

@@ -219,8 +219,8 @@ box_ended(abx_box *box)
     pthread_mutex_lock(&box->lock);
     box->ended = true;
     pthread_mutex_unlock(&box->lock);
-    finish_all(box, false);
     approvals_done(box);
+    finish_all(box, false);
 }
 
 /* No question ends any more, so the backend is told nothing about one while it closes. */

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -396,9 +397,11 @@ exited(void *data, uint64_t command, const struct exit_status *status)
     AUTO(process_unrefp) abx_process *process = box_find(data, command);
 
     if (process != NULL) {
+        approvals_abandon(
+                data, command, status->reason == ABX_EXIT_SIGNAL && status->code == SIGKILL);
         process_finish(process, status);
-        approvals_end_command(data, command);
         box_forget(data, process);
+        approvals_end_command(data, command);
     }
 }
 

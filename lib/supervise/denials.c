@@ -56,28 +56,22 @@ is_same_act(const struct denial_key *a, const struct denial_key *b)
            strcmp(a->target, b->target) == 0;
 }
 
+/* Whether its event has this text; NULL: any will do. */
 static bool
-has_verb(const struct denial_entry *entry, const char *verb)
+has_text(const struct denial_entry *entry, uint32_t field, const char *text)
 {
-    const char *other = event_text(entry->event, ABX_FIELD_VERB);
+    const char *other = event_text(entry->event, field);
 
-    return verb == NULL || (other != NULL && strcmp(other, verb) == 0);
+    return text == NULL || (other != NULL && strcmp(other, text) == 0);
 }
 
 static bool
-was_asked_as(const struct denial_entry *entry, const char *asked)
+has_answer(const struct denial_entry *entry, const struct denial_key *key)
 {
-    const char *other = event_text(entry->event, ABX_FIELD_ASKED);
-
-    return asked == NULL || (other != NULL && strcmp(other, asked) == 0);
-}
-
-static bool
-has_problem(const struct denial_entry *entry, const char *problem)
-{
-    const char *other = event_text(entry->event, ABX_FIELD_PROBLEM);
-
-    return problem == NULL ? other == NULL : other != NULL && strcmp(other, problem) == 0;
+    return entry->key.status == key->status &&
+           (key->problem != NULL || event_text(entry->event, ABX_FIELD_PROBLEM) == NULL) &&
+           has_text(entry, ABX_FIELD_PROBLEM, key->problem) &&
+           has_text(entry, ABX_FIELD_REASON, key->reason);
 }
 
 static bool
@@ -93,9 +87,9 @@ find(struct denials *denials, const struct denial_key *key)
     for (size_t i = 0; i < denials->entries.count; i++) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
-        if (is_same_act(&entry->key, key) && has_verb(entry, key->verb) &&
-                was_asked_as(entry, key->asked) && entry->key.status == key->status &&
-                has_problem(entry, key->problem) && has_program(entry, key)) {
+        if (is_same_act(&entry->key, key) && has_text(entry, ABX_FIELD_VERB, key->verb) &&
+                has_text(entry, ABX_FIELD_ASKED, key->asked) && has_answer(entry, key) &&
+                has_program(entry, key)) {
             return entry;
         }
     }
@@ -148,7 +142,8 @@ record_first(struct denials *denials, struct outlet *outlet, const struct denial
     entry->key = *key;
     entry->key.target = target;
     entry->key.program = program;
-    entry->key.verb = entry->key.asked = entry->key.problem = NULL; /* the event has them */
+    entry->key.verb = entry->key.asked = NULL; /* the event has them */
+    entry->key.problem = entry->key.reason = NULL; /* same */
     entry->target = target;
     entry->program = program;
     entry->event = event_ref(event);
@@ -235,8 +230,9 @@ denials_forget(struct denials *denials, struct outlet *outlet, const struct deni
     for (size_t i = denials->entries.count; i-- > 0;) {
         struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, i);
 
-        if (entry->key.status != 0 && is_same_act(&entry->key, key) && has_verb(entry, key->verb) &&
-                was_asked_as(entry, asked)) {
+        if (entry->key.status != 0 && is_same_act(&entry->key, key) &&
+                has_text(entry, ABX_FIELD_VERB, key->verb) &&
+                has_text(entry, ABX_FIELD_ASKED, asked)) {
             flush_entry(entry, outlet);
             entry_done(entry);
             vec_remove(&denials->entries, i);

@@ -20,6 +20,7 @@ struct denial_key {
     const char *asked; /* the request that an action was; else NULL */
     int status; /* of HTTP, of what a server refused; else 0 */
     const char *problem; /* what it said about it, or NULL */
+    const char *reason; /* of what a server refused: why; else NULL */
     int32_t pid; /* one process is one program, until that is looked up again; 0: unknown */
     const char *program; /* NULL: not looked up; then only the same process counts as equal */
 };

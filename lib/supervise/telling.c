@@ -263,6 +263,7 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
         .asked = act->request == ABX_REQUEST_ACTION ? act->asked : NULL,
         .status = act->reply == NULL ? 0 : act->reply->status,
         .problem = act->reply == NULL ? NULL : act->reply->problem,
+        .reason = act->reply == NULL ? NULL : grounds->reason,
         .pid = subject->pid,
         .program = subject->program,
     };

@@ -246,7 +246,7 @@ make_context(struct life *life)
         .size = sizeof options,
         .init_path = life->init_path,
         .audit_path = life->policy_text->has_log ? audit_path : NULL,
-        .audit_sync = ABX_AUDIT_SYNC_RECORD,
+        .audit_sync = life->policy_text->has_log ? ABX_AUDIT_SYNC_RECORD : 0,
     };
     abx_context *context = UNTOUCHED(abx_context *);
     abx_error *error = NULL;

@@ -7,7 +7,9 @@
 #include "unit/main.h"
 
 #include <stdio.h>
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char two_json[] = "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},"
                                "\"write\":{\"ask\":[\"/w\"]}},\"approvals\":{\"approvers\":2}}";
@@ -76,6 +78,25 @@ next_event(uint32_t type)
     }
     ck_abort_msg("no event of type %u", type);
     return NULL;
+}
+
+/* Of this type; it comes, or the test's own deadline does. */
+static abx_event *
+wait_for(uint32_t type)
+{
+    struct pollfd fd = { .fd = (int)abx_context_take_wait_handle(context), .events = POLLIN };
+    abx_event *event = NULL;
+
+    for (;;) {
+        while (abx_context_next_event(context, &event) == ABX_OK) {
+            if (abx_event_get_type(event) == type) {
+                close(fd.fd);
+                return event;
+            }
+            abx_event_unref(event);
+        }
+        ck_assert_int_ge(poll(&fd, 1, -1), 0);
+    }
 }
 
 static abx_status
@@ -152,6 +173,21 @@ START_TEST(one_no_of_two_is_a_no)
     ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), "bob");
     abx_event_unref(event);
     ask("/w/f"); /* and the yes before it left nothing */
+    close_all();
+}
+END_TEST
+
+START_TEST(one_yes_of_two_is_told_when_the_deadline_passes)
+{
+    abx_event *event;
+
+    open_with("{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"]},\"write\":{\"ask\":"
+              "[\"/w\"]}},\"approvals\":{\"approvers\":2,\"timeout_ms\":500}}");
+    ck_assert_int_eq(yes(ask("/w/f"), "alice", NULL, ABX_SCOPE_ONCE), ABX_NONE);
+    event = wait_for(ABX_EVENT_DENIAL);
+    ck_assert_str_eq(
+            abx_event_get_string(event, ABX_FIELD_REASON), "1 of 2 approvers agreed in time");
+    abx_event_unref(event);
     close_all();
 }
 END_TEST
@@ -415,6 +451,7 @@ make_suite(void)
 
     tcase_add_test(tcase, two_different_approvers_must_agree);
     tcase_add_test(tcase, one_no_of_two_is_a_no);
+    tcase_add_test(tcase, one_yes_of_two_is_told_when_the_deadline_passes);
     tcase_add_loop_test(
             tcase, of_two_scopes_the_narrower_holds, 0, (int)(sizeof scopes / sizeof scopes[0]));
     tcase_add_test(tcase, a_step_up_needs_evidence_and_keeps_its_digest);

@@ -286,6 +286,18 @@ START_TEST(equal_answers_are_counted_and_others_are_not_taken_for_them)
 }
 END_TEST
 
+START_TEST(one_answer_for_two_reasons_is_two_failures)
+{
+    const char *text;
+
+    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "the secret was not sent");
+    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "the secret is not accepted");
+    text = explain("text");
+    ck_assert_msg(strstr(text, "fake': the secret was not sent.\n") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "fake': the secret is not accepted.\n") != NULL, "%s", text);
+}
+END_TEST
+
 /* ---- secrets and delegations ---- */
 static abx_verdict
 want(const char *host)
@@ -312,6 +324,48 @@ START_TEST(a_secret_that_may_not_go_somewhere_is_a_matter_of_policy)
     ck_assert_uint_eq(want("evil.test"), ABX_VERDICT_DENY);
     ck_assert_ptr_nonnull(
             strstr(explain("json"), "\"class\":\"policy\",\"request\":\"credential\""));
+}
+END_TEST
+
+/* ---- questions that nobody answered ---- */
+#define UNANSWERED                                                                                 \
+    "- write '/w/ask' by '/usr/bin/fake': the command ended before anybody answered. Instead: "
+
+START_TEST(a_command_that_is_killed_while_it_is_held_is_told_for_what)
+{
+    uint64_t ticket;
+    const char *text;
+
+    ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/ask", &ticket), ABX_VERDICT_ASK);
+    fake_exit(command, ABX_EXIT_SIGNAL, SIGKILL, false);
+    fake_withdraw(ticket);
+    text = explain("text");
+    ck_assert_msg(strstr(text, "What follows needed somebody's yes") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, UNANSWERED) != NULL, "%s", text);
+    ck_assert_ptr_nonnull(strstr(explain("json"), "\"layer\":\"approval\",\"class\":\"approval\""));
+}
+END_TEST
+
+START_TEST(a_call_that_gave_up_is_told_when_its_command_ends)
+{
+    uint64_t ticket;
+
+    ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/ask", &ticket), ABX_VERDICT_ASK);
+    fake_withdraw(ticket);
+    ck_assert_str_eq(explain("text"), ""); /* it may come back */
+    fake_exit(command, ABX_EXIT_CODE, 1, false);
+    ck_assert_ptr_nonnull(strstr(explain("text"), UNANSWERED));
+}
+END_TEST
+
+START_TEST(a_question_that_is_open_when_the_box_closes_is_told)
+{
+    uint64_t ticket;
+
+    ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/ask", &ticket), ABX_VERDICT_ASK);
+    box_unref(box);
+    box = NULL;
+    ck_assert_ptr_nonnull(strstr(explain("text"), UNANSWERED));
 }
 END_TEST
 
@@ -369,8 +423,12 @@ make_suite(void)
     tcase_add_test(tcase, json_names_the_class_of_each);
     tcase_add_test(tcase, what_keeps_no_command_from_its_end_has_no_class);
     tcase_add_test(tcase, equal_answers_are_counted_and_others_are_not_taken_for_them);
+    tcase_add_test(tcase, one_answer_for_two_reasons_is_two_failures);
     tcase_add_test(tcase, a_secret_that_nobody_gives_is_a_matter_of_who_asks);
     tcase_add_test(tcase, a_secret_that_may_not_go_somewhere_is_a_matter_of_policy);
+    tcase_add_test(tcase, a_command_that_is_killed_while_it_is_held_is_told_for_what);
+    tcase_add_test(tcase, a_call_that_gave_up_is_told_when_its_command_ends);
+    tcase_add_test(tcase, a_question_that_is_open_when_the_box_closes_is_told);
     tcase_add_loop_test(tcase, a_limit_is_named_where_it_is_known, 0,
             (int)(sizeof limit_cases / sizeof limit_cases[0]));
     suite_add_tcase(suite, tcase);
