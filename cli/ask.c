@@ -24,8 +24,9 @@ struct question {
     abx_event *event;
     int answer; /* pipe from the program, or -1: waits for the terminal */
     pid_t pid; /* of the program, or 0 */
+    char *agreed; /* who said yes before, where two must; or NULL */
     size_t length;
-    char text[ANSWER_MAX];
+    char text[ANSWER_MAX + 1]; /* may have evidence */
 };
 
 struct asker {
@@ -122,26 +123,25 @@ asker_new(abx_context *context, const char *how, const char *program)
     return asker;
 }
 
-static void
-answer(struct asker *asker, abx_event *event, abx_verdict verdict, uint32_t scope,
-        const char *message)
+static abx_status
+answer(struct asker *asker, abx_event *event, const abx_answer *given, abx_error **ret_error)
 {
-    abx_answer given = { .size = sizeof given,
-        .verdict = verdict,
-        .scope = scope,
-        .approver = asker->program != NULL ? asker->how : "terminal",
-        .message = message };
+    return abx_context_answer(
+            asker->context, (uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET), given, ret_error);
+}
 
-    /* A question that ran out meanwhile is answered already: nothing is lost. */
-    abx_context_answer(
-            asker->context, (uint64_t)abx_event_get_int(event, ABX_FIELD_TICKET), &given, NULL);
+/* Nobody answered. */
+static void
+refuse(struct asker *asker, abx_event *event, const char *message)
+{
+    abx_answer given = { .size = sizeof given, .verdict = ABX_VERDICT_DENY, .message = message };
+
+    answer(asker, event, &given, NULL);
 }
 
 static void
-remove_question(struct asker *asker, size_t i)
+end_program(struct question *question)
 {
-    struct question *question = &asker->questions[i];
-
     if (question->answer >= 0) {
         close(question->answer);
     }
@@ -149,9 +149,23 @@ remove_question(struct asker *asker, size_t i)
         kill(question->pid, SIGKILL);
         waitpid(question->pid, NULL, 0);
     }
+    question->answer = -1;
+    question->pid = 0;
+    question->length = 0;
+    explicit_bzero(question->text, sizeof question->text);
+}
+
+static void
+remove_question(struct asker *asker, size_t i)
+{
+    struct question *question = &asker->questions[i];
+
+    end_program(question);
+    free(question->agreed);
     abx_event_unref(question->event);
     asker->n_questions--;
     memmove(question, question + 1, (asker->n_questions - i) * sizeof *question);
+    explicit_bzero(&asker->questions[asker->n_questions], sizeof *question);
     if (i == 0) {
         asker->shown = false;
     }
@@ -162,7 +176,7 @@ static bool
 start_program(struct asker *asker, struct question *question)
 {
     posix_spawn_file_actions_t actions;
-    char *const argv[] = { (char *)(uintptr_t)asker->how, NULL };
+    char *const argv[] = { (char *)(uintptr_t)asker->how, question->agreed, NULL };
     int in[2], out[2], error;
     char *json = NULL;
     size_t length = 0;
@@ -227,62 +241,129 @@ show_question(struct asker *asker, abx_event *event)
     asker->shown = true;
 }
 
-/* A denial that says what was wrong with the answer, to the command and to whoever wrote the
- * program.  The first line was cut off at its end, if it has one. */
+/* An answer that does not count is a denial, which says why to the command and to whoever wrote the
+ * program. */
 static void
-answer_not_understood(struct asker *asker, struct question *question)
+refuse_aloud(struct asker *asker, struct question *question, const char *message)
 {
-    char message[256];
-    size_t room = sizeof question->text - 1;
+    fputs("agentbox: --ask: ", stderr);
+    print_escaped(stderr, message);
+    fputs(": the answer is no\n", stderr);
+    refuse(asker, question->event, message);
+}
 
-    question->text[question->length < room ? question->length : room] = '\0';
+/* `line` is the first that is not understood; it is not shown where it may be evidence. */
+static void
+answer_not_understood(struct asker *asker, struct question *question, const char *line)
+{
+    char message[320];
+
     if (question->length == 0) {
         snprintf(message, sizeof message, "the approver '%.80s' ended without an answer",
                 asker->how);
     } else {
         snprintf(message, sizeof message,
                 "the approver '%.80s' answered '%.40s', which is not understood: once, command, "
-                "box, deny or deny TEXT, and a line's end, is",
-                asker->how, question->text);
+                "box, deny or deny TEXT, and a line's end, is; before it approver NAME and "
+                "evidence TEXT, each a line",
+                asker->how, strncmp(line, "evidence", 8) == 0 ? "evidence..." : line);
     }
-    fputs("agentbox: --ask: ", stderr);
-    print_escaped(stderr, message);
-    fputs(": the answer is no\n", stderr);
-    answer(asker, question->event, ABX_VERDICT_DENY, 0, message);
+    refuse_aloud(asker, question, message);
 }
 
-/* "once", "command", "box", "deny" or "deny TEXT", one line. */
-static void
-take_answer(struct asker *asker, struct question *question)
+/* "once", "command", "box", "deny" or "deny TEXT". */
+static bool
+read_verdict(const char *line, abx_answer *given)
 {
-    static const struct {
-        const char *word;
-        uint32_t scope;
-    } words[] = {
-        { "once", ABX_SCOPE_ONCE },
-        { "command", ABX_SCOPE_COMMAND },
-        { "box", ABX_SCOPE_BOX },
+    static const char *const words[] = {
+        [ABX_SCOPE_ONCE] = "once",
+        [ABX_SCOPE_COMMAND] = "command",
+        [ABX_SCOPE_BOX] = "box",
     };
-    char *end = memchr(question->text, '\n', question->length);
 
-    if (end != NULL) {
-        *end = '\0';
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-            if (strcmp(question->text, words[i].word) == 0) {
-                answer(asker, question->event, ABX_VERDICT_ALLOW, words[i].scope, NULL);
-                return;
-            }
-        }
-        if (strcmp(question->text, "deny") == 0) {
-            answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
-            return;
-        }
-        if (strncmp(question->text, "deny ", 5) == 0) {
-            answer(asker, question->event, ABX_VERDICT_DENY, 0, question->text + 5);
-            return;
+    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(line, words[i]) == 0) {
+            given->verdict = ABX_VERDICT_ALLOW;
+            given->scope = i;
+            return true;
         }
     }
-    answer_not_understood(asker, question);
+    given->verdict = ABX_VERDICT_DENY;
+    given->message = strncmp(line, "deny ", 5) == 0 ? line + 5 : NULL;
+    return given->message != NULL || strcmp(line, "deny") == 0;
+}
+
+/* What may stand before the answer, once each. */
+static bool
+read_who(const char *line, abx_answer *given)
+{
+    if (strncmp(line, "approver ", 9) == 0 && given->approver == NULL) {
+        given->approver = line + 9;
+        return true;
+    }
+    if (strncmp(line, "evidence ", 9) == 0 && given->evidence == NULL) {
+        given->evidence = line + 9;
+        return true;
+    }
+    return false;
+}
+
+/* NULL: it is an answer, in `given`; else the line that is none.  Cuts the text into its lines. */
+static const char *
+read_answer(struct question *question, abx_answer *given)
+{
+    char *line = question->text, *end;
+
+    question->text[question->length] = '\0';
+    while ((end = strchr(line, '\n')) != NULL) {
+        *end = '\0';
+        if (!read_who(line, given)) {
+            return read_verdict(line, given) ? NULL : line;
+        }
+        line = end + 1;
+    }
+    return line;
+}
+
+/* The next one is told who agreed already.  False: the question is over. */
+static bool
+ask_another(struct asker *asker, struct question *question, const char *agreed)
+{
+    free(question->agreed);
+    question->agreed = strdup(agreed);
+    end_program(question); /* with what `agreed` points to */
+    if (question->agreed != NULL && start_program(asker, question)) {
+        return true;
+    }
+    refuse(asker, question->event, "the approver could not be started");
+    return false;
+}
+
+/* False: another one is asked. */
+static bool
+take_answer(struct asker *asker, struct question *question)
+{
+    abx_answer given = { .size = sizeof given };
+    const char *wrong = read_answer(question, &given);
+    abx_error *error = NULL;
+    abx_status r;
+
+    if (wrong != NULL) {
+        answer_not_understood(asker, question, wrong);
+        return true;
+    }
+    if (given.approver == NULL && abx_event_get_int(question->event, ABX_FIELD_APPROVERS) <= 1) {
+        given.approver = asker->how;
+    }
+    r = answer(asker, question->event, &given, &error);
+    if (r == ABX_NONE) {
+        return !ask_another(asker, question, given.approver);
+    }
+    if (r < 0 && r != ABX_ERR_STATE) { /* one that ran out meanwhile is answered already */
+        refuse_aloud(asker, question, abx_error_get_message(error));
+    }
+    abx_error_unref(error);
+    return true;
 }
 
 void
@@ -291,24 +372,24 @@ asker_take(struct asker *asker, abx_event *event)
     struct question *question;
 
     if (asker->program == NULL && asker->tty < 0) {
-        answer(asker, event, ABX_VERDICT_DENY, 0,
+        refuse(asker, event,
                 "nobody was asked, since agentbox was started without --ask tty or --ask PROGRAM");
         return;
     }
-    if (abx_event_get_int(event, ABX_FIELD_APPROVERS) > 1 ||
-            abx_event_get_int(event, ABX_FIELD_STEP_UP) != 0) {
-        answer(asker, event, ABX_VERDICT_DENY, 0,
-                "the policy wants two approvers or evidence, and agentbox asks one and has none");
+    if (asker->program == NULL && (abx_event_get_int(event, ABX_FIELD_APPROVERS) > 1 ||
+                                          abx_event_get_int(event, ABX_FIELD_STEP_UP) != 0)) {
+        refuse(asker, event,
+                "the policy wants two approvers or evidence, and a terminal has one and none");
         return;
     }
     if (asker->n_questions == QUESTIONS_MAX) {
-        answer(asker, event, ABX_VERDICT_DENY, 0, "too many questions are open");
+        refuse(asker, event, "too many questions are open");
         return;
     }
     question = &asker->questions[asker->n_questions++];
     *question = (struct question){ .event = abx_event_ref(event), .answer = -1 };
     if (asker->program != NULL && !start_program(asker, question)) {
-        answer(asker, event, ABX_VERDICT_DENY, 0, "the approver could not be started");
+        refuse(asker, event, "the approver could not be started");
         remove_question(asker, asker->n_questions - 1);
     }
 }
@@ -368,31 +449,45 @@ tty_ready(struct asker *asker)
     char line[64];
     ssize_t length = read(asker->tty, line, sizeof line);
     int scope = length > 0 ? scope_of(line, (size_t)length) : -1;
+    abx_answer given = { .size = sizeof given, .approver = "terminal" };
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    if (scope >= 0) {
-        answer(asker, question->event, ABX_VERDICT_ALLOW, (uint32_t)scope, NULL);
-    } else {
-        answer(asker, question->event, ABX_VERDICT_DENY, 0, NULL);
-    }
+    given.verdict = scope >= 0 ? ABX_VERDICT_ALLOW : ABX_VERDICT_DENY;
+    given.scope = scope >= 0 ? (uint32_t)scope : 0;
+    answer(asker, question->event, &given, NULL);
     dprintf(asker->tty, "%s\r\n", scope >= 0 ? "yes" : "no");
     remove_question(asker, 0);
+}
+
+/* Whether a line has ended that is more than who answers. */
+static bool
+is_answered(struct question *question)
+{
+    const char *line = question->text, *end;
+
+    question->text[question->length] = '\0';
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        if (strncmp(line, "approver ", 9) != 0 && strncmp(line, "evidence ", 9) != 0) {
+            return true;
+        }
+    }
+    return strlen(question->text) < question->length; /* a byte that no line has */
 }
 
 /* Reads what there is; true when the answer is complete or the program has ended. */
 static bool
 program_ready(struct question *question)
 {
-    size_t room = sizeof question->text - question->length;
+    size_t room = ANSWER_MAX - question->length;
     ssize_t n = room == 0 ? 0 : read(question->answer, question->text + question->length, room);
 
     if (n < 0) {
         return errno != EAGAIN && errno != EINTR;
     }
     question->length += (size_t)n;
-    return n == 0 || memchr(question->text, '\n', question->length) != NULL;
+    return n == 0 || is_answered(question);
 }
 
 void
@@ -405,8 +500,8 @@ asker_ready(struct asker *asker, const struct pollfd *entries, size_t n_entries)
         return;
     }
     for (size_t k = n_entries; k-- > 0;) {
-        if (entries[k].revents != 0 && program_ready(&asker->questions[k])) {
-            take_answer(asker, &asker->questions[k]);
+        if (entries[k].revents != 0 && program_ready(&asker->questions[k]) &&
+                take_answer(asker, &asker->questions[k])) {
             remove_question(asker, k);
         }
     }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tool's own words: exit statuses, messages and lines that programs read.  run.py PATH-OF-AGENTBOX"""
+import hashlib
 import html.parser
 import json
 import os
@@ -190,6 +191,54 @@ def audit():
         yield "a change in what is shown", done.returncode == 2 and "NOT WHOLE: file 1, line 4" in done.stdout
 
 
+def approvers():
+    """Who a program says answered, and what is recorded of that."""
+    def run(policy, answers, *how):
+        """The exit status, standard error, and who is named by the records of answers."""
+        with open(os.path.join(workspace, "approver"), "w") as file:
+            file.write(f"#!/bin/sh\n{answers}\n")
+        os.chmod(os.path.join(workspace, "approver"), 0o755)
+        done = subprocess.run([agentbox, "run", "--policy", policy, "--audit", "../log", *how, "--", "sh", "-c", ": >asked"], cwd=workspace,
+                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        shown = subprocess.run([agentbox, "audit", "show", "--json", "../log"], cwd=workspace, capture_output=True, text=True, timeout=60).stdout
+        os.unlink(os.path.join(folder, "log"))
+        if os.path.exists(os.path.join(workspace, "asked")):
+            os.unlink(os.path.join(workspace, "asked"))
+        lines = [json.loads(line) for line in shown.splitlines()]
+        return done.returncode, done.stderr, [(line["type"], line.get("approver"), line.get("evidence")) for line in lines if line.get("layer") == "approval"
+                                              and line["type"] != "approval"]
+
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        workspace = os.path.join(folder, "w")
+        os.mkdir(workspace)
+        for name, approvals in (("one", {}), ("two", {"approvers": 2}), ("proof", {"step_up": True})):
+            with open(os.path.join(workspace, name), "w") as file:
+                json.dump({"version": 1, "extends": "workspace-write", "filesystem": {"write": {"ask": ["${workspace}/asked"]}}, "approvals": approvals}, file)
+        program = ("--ask", "./approver")
+        nobody = [("denial", None, None)]
+        yield "nobody is asked", run("one", "")[2] == nobody
+        yield "a program names nobody", run("one", "echo once", *program)[2] == [("notice", "./approver", None)]
+        yield "nor in a no", run("one", "echo deny", *program)[2] == [("denial", "./approver", None)]
+        yield "a program names who agreed", run("one", "echo approver kim; echo once", *program)[2] == [("notice", "kim", None)]
+        yield "and who refused", run("one", "echo approver kim; echo deny no", *program)[2] == [("denial", "kim", None)]
+        for answer in ("true", "echo yes", "echo approver kim", "echo approver kim; echo approver pat; echo once", "exec ./nonexistent"):
+            yield f"what is no answer is of nobody: {answer}", run("one", answer, *program)[2] == nobody
+        done = run("one", "printf 'approver k\\342\\200\\213im\\nonce\\n'", *program)
+        yield "a name that is not seen", done[0] != 0 and done[2] == nobody and "not seen" in done[1]
+        done = run("two", 'echo approver ${1:+not-}kim; echo once', *program)
+        yield "two agree", done[0] == 0 and done[2] == [("notice", "kim", None), ("notice", "kim, not-kim", None)]
+        yield "the second is told who the first was", run("two", 'echo approver "${1:-kim}!"; echo once', *program)[2][1] == ("notice", "kim!, kim!!", None)
+        done = run("two", "echo approver kim; echo once", *program)
+        yield "nobody agrees twice", done[0] != 0 and done[2] == [("notice", "kim", None), ("denial", None, None)] and "said yes before" in done[1]
+        yield "of two each has a name", run("two", "echo once", *program)[2] == nobody
+        done = run("proof", "echo approver kim; echo evidence zzproof; echo once", *program)
+        yield "evidence", done[0] == 0 and done[2] == [("notice", "kim", hashlib.sha256(b"zzproof").hexdigest())]
+        done = run("proof", "echo approver kim; echo once", *program)
+        yield "no evidence", done[0] != 0 and done[2] == nobody
+        done = run("proof", "echo evidence zzproof; echo evidence zzproof; echo once", *program)
+        yield "evidence is not printed", done[0] != 0 and "not understood" in done[1] and "zzproof" not in done[1]
+
+
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -271,10 +320,11 @@ def main():
         passed, failed = passed + good, failed + (not good)
         if not good:
             print("the events of a command that did not start:", types)
-    for what, good in audit():
-        passed, failed = passed + good, failed + (not good)
-        if not good:
-            print(f"the audit log: {what}")
+    for where, checks in (("the audit log", audit), ("approvers", approvers)):
+        for what, good in checks():
+            passed, failed = passed + good, failed + (not good)
+            if not good:
+                print(f"{where}: {what}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
