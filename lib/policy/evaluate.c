@@ -95,6 +95,7 @@ struct question {
     uint32_t access;
     const struct path_split *path;
     const struct host_pattern *address; /* CONNECT: of a name that was allowed; else NULL */
+    const struct http_url *url; /* HTTP: NULL: the target is none that a request could have */
     bool is_connected; /* HTTP: on a connection that was decided before */
     const char *action; /* HTTP: written, what the request counts as for the layer asked last */
 };
@@ -119,8 +120,8 @@ decide_layer(const struct layer *layer, bool is_innermost, struct question *ques
                                                    request->port, ruling)
                                          : decide_connect(layer, is_innermost, request, ruling);
     case ABX_REQUEST_HTTP:
-        return decide_http(
-                layer, is_innermost, request, question->is_connected, ruling, &question->action);
+        return decide_http(layer, is_innermost, question->url, request->verb,
+                question->is_connected, ruling, &question->action);
     case ABX_REQUEST_ACTION:
         return decide_name(layer, is_innermost, SLOT_ACTION, request, ruling);
     case ABX_REQUEST_CREDENTIAL:
@@ -207,6 +208,16 @@ decide_layers(abx_policy *policy, struct question *question, struct ruling *ret_
     ret_ruling->consent = consent;
 }
 
+/* Of HTTP. */
+static void
+decide_request(abx_policy *policy, struct question *question, struct ruling *ret_ruling)
+{
+    struct http_url url;
+
+    question->url = http_url_parse(question->request->target, &url) ? &url : NULL;
+    decide_layers(policy, question, ret_ruling);
+}
+
 static bool
 is_path_request(const abx_request *request)
 {
@@ -246,6 +257,10 @@ policy_decide(abx_policy *policy, const abx_request *request, struct ruling *ret
         ret_ruling->layer = 0;
         ret_ruling->source = "";
         return ABX_VERDICT_DENY;
+    }
+    if (request->kind == ABX_REQUEST_HTTP) {
+        decide_request(policy, &question, ret_ruling);
+        return ret_ruling->verdict;
     }
     if (request->kind != ABX_REQUEST_PATH) {
         question.access = ABX_ACCESS_EXEC;
@@ -303,7 +318,7 @@ policy_decide_connected(
     };
     struct question question = { .request = &request, .is_connected = true };
 
-    decide_layers(policy, &question, ret_ruling);
+    decide_request(policy, &question, ret_ruling);
     return ret_ruling->verdict;
 }
 

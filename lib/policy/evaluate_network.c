@@ -147,12 +147,10 @@ reads_requests(const struct layer *layer, const struct host_pattern *host, uint3
 }
 
 bool
-decide_http(const struct layer *layer, bool is_innermost, const abx_request *request,
-        bool is_connected, struct ruling *ruling, const char **ret_action)
+decide_http(const struct layer *layer, bool is_innermost, const struct http_url *url,
+        const char *method, bool is_connected, struct ruling *ruling, const char **ret_action)
 {
-    struct http_url url;
     struct pick pick;
-    bool reads;
 
     *ret_action = NULL;
     if (!layer_has_opinion(layer, is_innermost, SLOT_CONNECT)) {
@@ -163,26 +161,25 @@ decide_http(const struct layer *layer, bool is_innermost, const abx_request *req
                 ABX_VERDICT_DENY, "network:mode", network_reason, network_alternative, ruling);
         return true;
     }
-    if (!http_url_parse(request->target, &url)) {
+    if (url == NULL) {
         rule_by_nature(ABX_VERDICT_DENY, "network:url",
                 "this is no URL that a request could have, in its usual form",
                 "write https or http, the host, and the path with its special characters encoded",
                 ruling);
         return true;
     }
-    reads = reads_requests(layer, &url.host, url.port);
-    if (reads && url.bad_path != NULL) {
-        rule_by_nature(ABX_VERDICT_DENY, "network:path", url.bad_path,
+    index_pick_http(layer, url, method == NULL ? "GET" : method, &pick);
+    if (pick.reads && url->bad_path != NULL) {
+        rule_by_nature(ABX_VERDICT_DENY, "network:path", url->bad_path,
                 "write the path in its shortest form, with no character encoded that need not be",
                 ruling);
         return true;
     }
-    index_pick_http(layer, &url, request->verb == NULL ? "GET" : request->verb, &pick);
-    rule_by_host(layer, &pick, &url.host, url.port, ruling);
+    rule_by_host(layer, &pick, &url->host, url->port, ruling);
     if (pick.rule != NO_RULE && vec_at(&layer->rules, struct rule, pick.rule)->n_http > 0) {
         rule_by_request(layer, &pick, ruling);
         *ret_action = pick.http != NULL ? pick.http->action : NULL;
-    } else if (is_connected && !reads && ruling->verdict == ABX_VERDICT_ASK) {
+    } else if (is_connected && !pick.reads && ruling->verdict == ABX_VERDICT_ASK) {
         ruling->verdict = ABX_VERDICT_ALLOW;
     }
     return true;

@@ -143,8 +143,8 @@ dot_length(const char *at)
 {
     static const char *const wide_dots[] = { "\xe3\x80\x82", "\xef\xbc\x8e", "\xef\xbd\xa1" };
 
-    if (*at == '.') {
-        return 1;
+    if ((unsigned char)*at < 0x80) {
+        return *at == '.';
     }
     for (size_t i = 0; i < N_ELEMENTS(wide_dots); i++) {
         if (strncmp(at, wide_dots[i], 3) == 0) {

@@ -44,7 +44,18 @@ parse_authority(const char *text, size_t length, struct http_url *url)
 static bool
 is_plain_byte(char c)
 {
-    return (unsigned char)c > ' ' && (unsigned char)c < 0x7f && strchr("\"<>\\^`#", c) == NULL;
+    switch (c) {
+    case '"':
+    case '<':
+    case '>':
+    case '\\':
+    case '^':
+    case '`':
+    case '#':
+        return false;
+    default:
+        return (unsigned char)c > ' ' && (unsigned char)c < 0x7f;
+    }
 }
 
 static bool
@@ -233,36 +244,6 @@ http_method_is_valid(const char *method)
 
 /* ---- rules ---- */
 
-static void
-find_key(struct http_rule *rule)
-{
-    const struct path_pattern *pattern = rule->pattern;
-
-    for (uint32_t i = 0; i < pattern->n && pattern->parts[i].kind != PART_DOUBLE; i++) {
-        if (pattern->parts[i].kind == PART_LITERAL &&
-                (rule->key == NULL || pattern->parts[i].length >= rule->key->length)) {
-            rule->key = &pattern->parts[i];
-            rule->key_at = i;
-        }
-    }
-}
-
-static bool
-has_key(const struct http_rule *rule, const struct path_split *path)
-{
-    const uint16_t *start = path->start + rule->key_at;
-    uint32_t length;
-
-    if (rule->key == NULL) {
-        return true;
-    }
-    length = rule->key->length;
-    /* the last byte first: numbered names differ in it */
-    return path->n > rule->key_at && (uint32_t)(start[1] - 1 - start[0]) == length &&
-           path->text[start[1] - 2] == rule->key->text[length - 1] &&
-           memcmp(path->text + start[0], rule->key->text, length) == 0;
-}
-
 static abx_status
 compile(struct http_rule *rule, struct fail *fail)
 {
@@ -293,7 +274,6 @@ compile(struct http_rule *rule, struct fail *fail)
     rule->is_open = length >= 3 && strcmp(path + length - 3, "/**") == 0;
     rule->ends_in_slash = length > 1 && path[length - 1] == '/';
     rule->is_literal = !rule->is_open && !path_pattern_has_wildcard(rule->pattern);
-    find_key(rule);
     return ABX_OK;
 }
 
@@ -353,7 +333,7 @@ http_rule_match(const struct http_rule *rule, const char *method, const struct h
 {
     int matched;
 
-    if (!has_key(rule, &url->split) || !http_rule_has_method(rule, method) ||
+    if (!http_rule_has_method(rule, method) ||
             (!rule->is_open && rule->ends_in_slash != url->ends_in_slash)) {
         return -1;
     }

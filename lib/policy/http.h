@@ -43,9 +43,6 @@ struct http_rule {
     bool is_literal, ends_in_slash;
     bool is_open; /* ends in a "**" component */
     struct path_pattern *pattern;
-    const struct path_part *key; /* its longest segment that is literal and has a fixed place; or
-                                    NULL.  Most requests are told apart by it */
-    uint32_t key_at; /* that place */
 };
 
 /* Copies the texts of `from` (pattern apart, which is compiled).  Fails with status POLICY. */

@@ -1,53 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the index of a finished layer: one hash table holds all keys (literal paths, the rarest
- * literal component of a pattern, host names and suffixes, address blocks, names of sockets and
- * actions).  pick.c searches it.  Knows one layer only.  Immutable once made, any thread. */
+ * Owns the index of a finished layer: one hash table holds the keys of all rules (literal paths,
+ * what says most of a pattern, host names and suffixes, address blocks, names of sockets and
+ * actions), and one those of requests.  pick.c searches them.  Knows one layer only.  Immutable
+ * once made, any thread. */
 #include "policy/index.h"
 
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t
-mix(uint64_t hash)
-{
-    hash ^= hash >> 32;
-    hash *= 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
-uint64_t
-hash_bytes(uint64_t seed, const void *bytes, size_t length)
-{
-    const char *at = bytes;
-    uint64_t hash = seed * 0xff51afd7ed558ccdu + length;
-    uint64_t word;
-
-    for (; length >= 8; at += 8, length -= 8) {
-        memcpy(&word, at, 8);
-        hash = mix(hash ^ word);
-    }
-    if (length > 0) {
-        word = 0;
-        memcpy(&word, at, length);
-        hash = mix(hash ^ word);
-    }
-    return hash;
-}
-
-uint64_t
-hash_component(const struct path_split *path, uint32_t i)
-{
-    return hash_bytes(SALT_COMPONENT, path->text + path->start[i],
-            (size_t)(path->start[i + 1] - 1 - path->start[i]));
-}
-
-uint64_t
-hash_prefix(uint64_t parent, uint64_t component)
-{
-    return mix(parent * 31 + component);
-}
 
 static uint64_t
 hash_path(const struct path_split *path)
@@ -61,15 +22,9 @@ hash_path(const struct path_split *path)
 }
 
 uint64_t
-hash_block(const uint8_t bytes[16], uint32_t prefix)
+index_owner(uint32_t rule)
 {
-    uint8_t masked[16] = { 0 };
-
-    memcpy(masked, bytes, prefix / 8);
-    if (prefix % 8 != 0) {
-        masked[prefix / 8] = (uint8_t)(bytes[prefix / 8] & 0xff00u >> prefix % 8);
-    }
-    return hash_bytes(SALT_ADDRESS + (prefix << 8), masked, 16);
+    return hash_bytes(SALT_REQUEST, &rule, sizeof rule);
 }
 
 enum slot
@@ -153,75 +108,6 @@ rule_can_speak(const struct rule *rule, uint32_t port, bool is_closed)
 
 /* ---- building ---- */
 
-/* How many patterns of the layer have a component of this hash. */
-static uint32_t
-component_count(const struct index *counts, uint64_t hash)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = counts->heads[hash & counts->mask]; i != NO_RULE;
-            i = counts->entries[i].next) {
-        n += counts->entries[i].hash == hash;
-    }
-    return n;
-}
-
-static void
-put(struct index *index, uint64_t hash, uint32_t rule)
-{
-    struct index_entry *entry = &index->entries[index->n_entries];
-
-    entry->hash = hash;
-    entry->rule = rule;
-    entry->next = index->heads[hash & index->mask];
-    index->heads[hash & index->mask] = index->n_entries++;
-}
-
-static bool
-make_table(struct index *index, size_t n)
-{
-    uint32_t size = 16;
-
-    while (size < 2 * n) {
-        size *= 2;
-    }
-    index->mask = size - 1;
-    index->heads = malloc(size * sizeof *index->heads);
-    index->entries = calloc(n + 1, sizeof *index->entries);
-    if (index->heads == NULL || index->entries == NULL) {
-        return false;
-    }
-    memset(index->heads, 0xff, size * sizeof *index->heads);
-    return true;
-}
-
-static uint64_t
-part_hash(const struct path_part *part)
-{
-    return hash_bytes(SALT_COMPONENT, part->text, part->length);
-}
-
-/* The hash of the literal component that the fewest patterns share; false if there is no literal
- * one. */
-static bool
-rarest_component(const struct path_pattern *pattern, const struct index *counts, uint64_t *ret_hash)
-{
-    uint32_t least = UINT32_MAX;
-
-    for (uint32_t i = 0; i < pattern->n; i++) {
-        if (pattern->parts[i].kind == PART_LITERAL) {
-            uint64_t hash = part_hash(&pattern->parts[i]);
-            uint32_t n = component_count(counts, hash);
-
-            if (n <= least) {
-                least = n;
-                *ret_hash = hash;
-            }
-        }
-    }
-    return least != UINT32_MAX;
-}
-
 static bool
 put_loose(struct index *index, uint32_t rule)
 {
@@ -238,14 +124,14 @@ put_host(struct index *index, const struct host_pattern *host, uint32_t rule)
 {
     switch (host->form) {
     case HOST_NAME:
-        put(index, hash_bytes(SALT_NAME, host->name, host->length), rule);
+        key_table_put(&index->keys, hash_bytes(SALT_NAME, host->name, host->length), rule);
         return true;
     case HOST_SUBDOMAINS:
     case HOST_BOTH:
-        put(index, hash_bytes(SALT_SUFFIX, host->name, host->length), rule);
+        key_table_put(&index->keys, hash_bytes(SALT_SUFFIX, host->name, host->length), rule);
         return true;
     case HOST_ADDRESS:
-        put(index, hash_block(host->bytes, host->prefix), rule);
+        key_table_put(&index->keys, hash_block(host->bytes, host->prefix), rule);
         index->prefixes[host->prefix / 8] |= (uint8_t)(1u << host->prefix % 8);
         return true;
     case HOST_ANY_PUBLIC:
@@ -254,61 +140,84 @@ put_host(struct index *index, const struct host_pattern *host, uint32_t rule)
     return put_loose(index, rule);
 }
 
+static void
+put_requests(struct index *index, const struct key_table *counts, const struct rule *rule,
+        uint32_t number)
+{
+    for (uint32_t i = rule->n_http; i-- > 0;) {
+        key_table_put(&index->requests,
+                key_of_pattern(
+                        &index->requests, rule->http[i].pattern, counts, index_owner(number)),
+                i);
+    }
+}
+
 static bool
-put_rule(struct index *index, const struct index *counts, const struct rule *rule, uint32_t number)
+put_rule(struct index *index, const struct key_table *counts, const struct rule *rule,
+        uint32_t number)
 {
     struct path_split split;
-    uint64_t hash;
+    uint64_t key;
 
     if (rule->kind == ABX_REQUEST_CONNECT) {
+        put_requests(index, counts, rule, number);
         return put_host(index, rule->matcher, number);
     }
     if (rule->kind == ABX_REQUEST_LISTEN) {
         return put_loose(index, number);
     }
     if (rule->matcher != NULL) {
-        if (!rarest_component(rule->matcher, counts, &hash)) {
+        key = key_of_pattern(&index->keys, rule->matcher, counts, 0);
+        if (key == 0) {
             return put_loose(index, number);
         }
     } else if (path_split(rule->pattern, &split)) {
-        hash = hash_path(&split);
+        key = hash_path(&split);
     } else { /* "@name", or an action */
-        hash = hash_bytes(SALT_PATH, rule->pattern, strlen(rule->pattern));
+        key = hash_bytes(SALT_PATH, rule->pattern, strlen(rule->pattern));
     }
-    put(index, hash, number);
+    key_table_put(&index->keys, key, number);
     return true;
 }
 
-/* A table of nothing but the literal components of patterns, to find the rare ones. */
 static bool
-count_components(const struct layer *layer, struct index *ret_counts)
+has_path_pattern(const struct rule *rule)
 {
-    size_t n = 0;
+    return rule->kind != ABX_REQUEST_CONNECT && rule->matcher != NULL;
+}
+
+/* Room for all keys that patterns of the layer could have, and for those of all requests. */
+static bool
+make_tables(const struct layer *layer, struct index *index, struct key_table *counts)
+{
+    size_t n = 0, n_requests = 0;
 
     for (size_t i = 0; i < layer->rules.count; i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
-        n += rule->kind != ABX_REQUEST_CONNECT && rule->matcher != NULL
-                     ? ((const struct path_pattern *)rule->matcher)->n
-                     : 0;
+        n += has_path_pattern(rule) ? key_pattern_room(rule->matcher) : 0;
+        n_requests += rule->n_http;
+        for (uint32_t k = 0; k < rule->n_http; k++) {
+            n += key_pattern_room(rule->http[k].pattern);
+        }
     }
-    if (!make_table(ret_counts, n)) {
-        return false;
-    }
-    for (size_t i = 0; i < layer->rules.count; i++) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
-        const struct path_pattern *pattern = rule->matcher;
+    return key_table_make(counts, n) && key_table_make(&index->keys, layer->rules.count) &&
+           key_table_make(&index->requests, n_requests);
+}
 
-        if (rule->kind == ABX_REQUEST_CONNECT || pattern == NULL) {
-            continue;
+static void
+count_keys(const struct layer *layer, struct key_table *counts)
+{
+    for (uint32_t i = 0; i < layer->rules.count; i++) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, i);
+
+        if (has_path_pattern(rule)) {
+            key_pattern_count(counts, rule->matcher, 0);
         }
-        for (uint32_t k = 0; k < pattern->n; k++) {
-            if (pattern->parts[k].kind == PART_LITERAL) {
-                put(ret_counts, part_hash(&pattern->parts[k]), (uint32_t)i);
-            }
+        for (uint32_t k = 0; k < rule->n_http; k++) {
+            key_pattern_count(counts, rule->http[k].pattern, index_owner(i));
         }
     }
-    return true;
 }
 
 static int
@@ -360,12 +269,12 @@ struct index *
 index_new(const struct layer *layer)
 {
     AUTO(index_freep) struct index *index = calloc(1, sizeof *index);
-    AUTO(index_freep) struct index *counts = calloc(1, sizeof *counts);
+    AUTO(key_table_done) struct key_table counts = { 0 };
 
-    if (index == NULL || counts == NULL || !count_components(layer, counts) ||
-            !make_table(index, layer->rules.count)) {
+    if (index == NULL || !make_tables(layer, index, &counts)) {
         return NULL;
     }
+    count_keys(layer, &counts);
     index->loose = VEC(uint32_t);
     index->restricted = VEC(const char *);
     index->git_roots = VEC(const char *);
@@ -374,7 +283,7 @@ index_new(const struct layer *layer)
     for (size_t i = layer->rules.count; i-- > 0;) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
-        if (!put_rule(index, counts, rule, (uint32_t)i) || !note_place(index, rule)) {
+        if (!put_rule(index, &counts, rule, (uint32_t)i) || !note_place(index, rule)) {
             return NULL;
         }
     }
@@ -398,7 +307,7 @@ index_free(struct index *index)
     vec_done(&index->restricted);
     vec_done(&index->git_roots);
     vec_done(&index->git_trees);
-    free(index->heads);
-    free(index->entries);
+    key_table_done(&index->keys);
+    key_table_done(&index->requests);
     free(index);
 }

@@ -6,28 +6,20 @@
 #include "policy/gitdir.h"
 #include "policy/hostname.h"
 #include "policy/http.h"
+#include "policy/keys.h"
 #include "policy/match.h"
 #include "policy/rules.h"
 
-#define NO_RULE UINT32_MAX
+#define NO_RULE KEY_NONE
 
 /* Which rules compete with each other. */
 enum slot { SLOT_READ, SLOT_WRITE, SLOT_EXEC, SLOT_SOCKET, SLOT_CONNECT, SLOT_LISTEN, SLOT_ACTION };
 enum slot rule_slot(const struct rule *rule);
 
-/* A chained hash table from a hash to rule numbers: literal paths, the rarest literal component of
- * each path pattern, host names and suffixes, address blocks.  What is found must be compared. */
-struct index_entry {
-    uint64_t hash;
-    uint32_t rule;
-    uint32_t next; /* in `entries`, NO_RULE: the end */
-};
-
 struct index {
-    uint32_t *heads;
-    uint32_t mask;
-    struct index_entry *entries;
-    uint32_t n_entries;
+    struct key_table keys; /* of rules: literal paths, what says most of each path pattern, host
+                              names and suffixes, address blocks */
+    struct key_table requests; /* of rules about requests, by their places in their rule */
     struct vec loose; /* uint32_t: rules that have no key and are tried each time */
     struct vec restricted; /* const char *: literal paths with a write verdict other than allow,
                               sorted */
@@ -38,13 +30,8 @@ struct index {
     char *default_alternative[SLOT_ACTION + 1];
 };
 
-/* Keys of different kinds never meet. */
-enum salt { SALT_PATH = 1, SALT_COMPONENT, SALT_NAME, SALT_SUFFIX, SALT_ADDRESS };
-uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t length);
-uint64_t hash_component(const struct path_split *path, uint32_t i);
-/* Of the path up to and with the component that has the hash `component`. */
-uint64_t hash_prefix(uint64_t parent, uint64_t component);
-uint64_t hash_block(const uint8_t bytes[16], uint32_t prefix);
+/* With which the keys of a rule's requests are mixed. */
+uint64_t index_owner(uint32_t rule);
 
 struct index *index_new(const struct layer *layer);
 void index_free(struct index *index);
@@ -55,6 +42,7 @@ struct pick {
     uint64_t rank;
     enum git_file git; /* not FREE: the rule is a git root, and this is why */
     const struct http_rule *http; /* of a request: which of the rule's decided; or NULL */
+    bool reads; /* of a request: those on its connection are decided one by one */
 };
 
 /* `path` for READ, WRITE, EXEC, SOCKET; `verb` may be NULL. */

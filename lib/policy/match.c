@@ -261,6 +261,36 @@ path_part_next(const struct path_part *part, uint32_t *at, struct glob_element *
     return true;
 }
 
+uint32_t
+path_part_edge(const struct path_part *part, bool at_end, char *ret_text)
+{
+    const char *p = part->text, *end = p + part->length;
+    uint32_t n = 0;
+
+    if (part->kind == PART_SUFFIX && at_end) {
+        memcpy(ret_text, p, part->length);
+        return part->length;
+    }
+    while (part->kind == PART_GLOB && p < end) {
+        unsigned char byte;
+        bool is_wild = *p == '*' || *p == '?' || *p == '[', member;
+
+        if (is_wild && !at_end) {
+            break;
+        }
+        if (is_wild) {
+            n = 0;
+            p++;
+        }
+        if (is_wild && p[-1] == '[') {
+            take_class(&p, end, 0, &member);
+        } else if (!is_wild && take_byte(&p, end, &byte)) {
+            ret_text[n++] = (char)byte;
+        }
+    }
+    return n;
+}
+
 /* ---- compilation ---- */
 
 static abx_status

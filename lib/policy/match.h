@@ -67,6 +67,9 @@ struct glob_element {
 };
 /* Takes the next element from *at, which begins as 0.  False: there is no more. */
 bool path_part_next(const struct path_part *part, uint32_t *at, struct glob_element *ret_element);
+/* The text in which each component that a glob matches ends, or with which it begins; the text has
+ * no more than PATTERN_MAX bytes and no zero.  Returns its length. */
+uint32_t path_part_edge(const struct path_part *part, bool at_end, char *ret_text);
 /* Whether the part matches a component. */
 bool path_part_takes(const struct path_part *part, const char *text, size_t length);
 /* `text` so that it stands for itself inside a pattern; caller frees. */

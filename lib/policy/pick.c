@@ -37,6 +37,17 @@ try_pattern(const struct layer *layer, enum slot slot, uint32_t number,
     }
 }
 
+static void
+try_patterns(const struct layer *layer, enum slot slot, uint64_t key, const struct path_split *path,
+        struct pick *pick)
+{
+    const struct key_table *keys = &((const struct index *)layer->index)->keys;
+
+    for (uint32_t i = key_first(keys, key); i != KEY_NONE; i = key_next(keys, i)) {
+        try_pattern(layer, slot, keys->entries[i].number, path, pick);
+    }
+}
+
 /* The deepest rule about a git directory on the way. */
 struct git_hit {
     uint32_t rule, depth;
@@ -46,16 +57,16 @@ struct git_hit {
 /* Rules whose literal path is the first `depth` components of `path`. */
 static void
 try_literals(const struct layer *layer, enum slot slot, const struct path_split *path,
-        uint32_t depth, uint64_t hash, struct pick *pick, struct git_hit *git)
+        uint32_t depth, uint64_t key, struct pick *pick, struct git_hit *git)
 {
-    const struct index *index = layer->index;
+    const struct key_table *keys = &((const struct index *)layer->index)->keys;
     size_t length = depth == 0 ? 1 : (size_t)(path->start[depth] - 1);
 
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        uint32_t number = index->entries[i].rule;
+    for (uint32_t i = key_first(keys, key); i != KEY_NONE; i = key_next(keys, i)) {
+        uint32_t number = keys->entries[i].number;
         const struct rule *rule = vec_at(&layer->rules, struct rule, number);
 
-        if (index->entries[i].hash != hash || rule->matcher != NULL || rule_slot(rule) != slot ||
+        if (rule->matcher != NULL || rule_slot(rule) != slot ||
                 strncmp(rule->pattern, path->text, length) != 0 || rule->pattern[length] != '\0') {
             continue;
         }
@@ -122,15 +133,13 @@ index_pick_path(const struct layer *layer, enum slot slot, const struct path_spl
 
     try_literals(layer, slot, path, 0, hash, &pick, &git);
     for (uint32_t i = 0; i < path->n; i++) {
-        uint64_t component = hash_component(path, i);
+        uint64_t keys[KEYS_OF_COMPONENT];
+        uint32_t n = keys_of_component(&index->keys, path, i, keys);
 
-        for (uint32_t k = index->heads[component & index->mask]; k != NO_RULE;
-                k = index->entries[k].next) {
-            if (index->entries[k].hash == component) {
-                try_pattern(layer, slot, index->entries[k].rule, path, &pick);
-            }
+        for (uint32_t k = 0; k < n; k++) {
+            try_patterns(layer, slot, keys[k], path, &pick);
         }
-        hash = hash_prefix(hash, component);
+        hash = hash_prefix(hash, keys[0]);
         try_literals(layer, slot, path, i + 1, hash, &pick, &git);
     }
     for (size_t i = 0; i < index->loose.count; i++) {
@@ -148,18 +157,58 @@ struct host_search {
     const struct http_url *url; /* NULL: the connection */
     const char *method;
     bool is_closed; /* so only what opens it, or denies, has a say */
-    struct pick pick;
+    struct pick connection, pick; /* `pick` is of the request */
 };
 
 static void
-consider_http(struct host_search *search, const struct rule *rule, uint32_t number,
-        uint32_t matched, const struct http_rule *http, uint32_t path_matched)
+consider_http(struct host_search *search, uint32_t number, uint32_t matched,
+        const struct http_rule *http, uint32_t path_matched)
 {
+    const struct rule *rule = vec_at(&search->layer->rules, struct rule, number);
     uint64_t rank = http_rank(rule, matched, http, path_matched);
     struct pick *pick = &search->pick;
+    bool is_before = number < pick->rule ||
+                     (number == pick->rule && pick->http != NULL && http < pick->http);
 
-    if (pick->rule == NO_RULE || rank > pick->rank || (rank == pick->rank && number < pick->rule)) {
+    if (pick->rule == NO_RULE || rank > pick->rank || (rank == pick->rank && is_before)) {
         *pick = (struct pick){ .rule = number, .rank = rank, .http = http };
+    }
+}
+
+/* The rule's requests that have the key. */
+static void
+try_requests(struct host_search *search, uint32_t number, uint32_t matched, uint64_t key)
+{
+    const struct rule *rule = vec_at(&search->layer->rules, struct rule, number);
+    const struct key_table *keys = &((const struct index *)search->layer->index)->requests;
+
+    for (uint32_t i = key_first(keys, key); i != KEY_NONE; i = key_next(keys, i)) {
+        uint32_t place = keys->entries[i].number;
+        int path_matched = place < rule->n_http ? http_rule_match(&rule->http[place],
+                                                          search->method, search->url)
+                                                : -1;
+
+        if (path_matched >= 0) {
+            consider_http(search, number, matched, &rule->http[place], (uint32_t)path_matched);
+        }
+    }
+}
+
+static void
+try_all_requests(struct host_search *search, uint32_t number, uint32_t matched)
+{
+    const struct key_table *keys = &((const struct index *)search->layer->index)->requests;
+    const struct path_split *path = &search->url->split;
+    uint64_t owner = index_owner(number);
+
+    try_requests(search, number, matched, owner);
+    for (uint32_t i = 0; i < path->n; i++) {
+        uint64_t found[KEYS_OF_COMPONENT];
+        uint32_t n = keys_of_component(keys, path, i, found);
+
+        for (uint32_t k = 0; k < n; k++) {
+            try_requests(search, number, matched, found[k] ^ owner);
+        }
     }
 }
 
@@ -174,30 +223,23 @@ try_host(struct host_search *search, uint32_t number)
     if (matched < 0) {
         return;
     }
+    consider(&search->connection, rule, number, (uint32_t)matched);
     if (search->url == NULL) {
-        consider(&search->pick, rule, number, (uint32_t)matched);
         return;
     }
-    consider_http(search, rule, number, (uint32_t)matched, NULL, 0);
-    for (uint32_t i = 0; i < rule->n_http && search->url->bad_path == NULL; i++) {
-        int path_matched = http_rule_match(&rule->http[i], search->method, search->url);
-
-        if (path_matched >= 0) {
-            consider_http(search, rule, number, (uint32_t)matched, &rule->http[i],
-                    (uint32_t)path_matched);
-        }
+    consider_http(search, number, (uint32_t)matched, NULL, 0);
+    if (rule->n_http > 0 && search->url->bad_path == NULL) {
+        try_all_requests(search, number, (uint32_t)matched);
     }
 }
 
 static void
-try_hosts(struct host_search *search, uint64_t hash)
+try_hosts(struct host_search *search, uint64_t key)
 {
-    const struct index *index = search->layer->index;
+    const struct key_table *keys = &((const struct index *)search->layer->index)->keys;
 
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        if (index->entries[i].hash == hash) {
-            try_host(search, index->entries[i].rule);
-        }
+    for (uint32_t i = key_first(keys, key); i != KEY_NONE; i = key_next(keys, i)) {
+        try_host(search, keys->entries[i].number);
     }
 }
 
@@ -206,14 +248,13 @@ static bool
 block_opens(
         const struct layer *layer, const struct host_pattern *host, uint32_t prefix, uint32_t port)
 {
-    const struct index *index = layer->index;
-    uint64_t hash = hash_block(host->bytes, prefix);
+    const struct key_table *keys = &((const struct index *)layer->index)->keys;
+    uint32_t i = key_first(keys, hash_block(host->bytes, prefix));
 
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, index->entries[i].rule);
+    for (; i != KEY_NONE; i = key_next(keys, i)) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, keys->entries[i].number);
 
-        if (index->entries[i].hash == hash && rule_opens(rule, port) &&
-                host_pattern_match(rule->matcher, host) >= 0) {
+        if (rule_opens(rule, port) && host_pattern_match(rule->matcher, host) >= 0) {
             return true;
         }
     }
@@ -243,7 +284,7 @@ search_hosts(struct host_search *search)
     const struct index *index = search->layer->index;
     const struct host_pattern *host = search->host;
 
-    search->pick = (struct pick){ .rule = NO_RULE };
+    search->connection = search->pick = (struct pick){ .rule = NO_RULE };
     search->is_closed = index_is_closed(search->layer, host, search->port);
     if (host->form == HOST_ADDRESS) {
         for (uint32_t prefix = 0; prefix <= 128; prefix++) {
@@ -273,7 +314,7 @@ index_pick_host(const struct layer *layer, const struct host_pattern *host, uint
     struct host_search search = { .layer = layer, .host = host, .port = port };
 
     search_hosts(&search);
-    *ret_pick = search.pick;
+    *ret_pick = search.connection;
 }
 
 void
@@ -283,9 +324,12 @@ index_pick_http(const struct layer *layer, const struct http_url *url, const cha
     struct host_search search = {
         .layer = layer, .host = &url->host, .port = url->port, .url = url, .method = method
     };
+    uint32_t open;
 
     search_hosts(&search);
+    open = search.connection.rule;
     *ret_pick = search.pick;
+    ret_pick->reads = open != NO_RULE && vec_at(&layer->rules, struct rule, open)->n_http > 0;
 }
 
 void
@@ -309,15 +353,15 @@ index_pick_port(const struct layer *layer, uint32_t port, struct pick *ret_pick)
 void
 index_pick_name(const struct layer *layer, uint32_t kind, const char *name, struct pick *ret_pick)
 {
-    const struct index *index = layer->index;
+    const struct key_table *keys = &((const struct index *)layer->index)->keys;
     struct pick pick = { .rule = NO_RULE };
-    uint64_t hash = hash_bytes(SALT_PATH, name, strlen(name));
+    uint32_t i = key_first(keys, hash_bytes(SALT_PATH, name, strlen(name)));
 
-    for (uint32_t i = index->heads[hash & index->mask]; i != NO_RULE; i = index->entries[i].next) {
-        const struct rule *rule = vec_at(&layer->rules, struct rule, index->entries[i].rule);
+    for (; i != KEY_NONE; i = key_next(keys, i)) {
+        const struct rule *rule = vec_at(&layer->rules, struct rule, keys->entries[i].number);
 
         if (rule->kind == kind && rule->matcher == NULL && strcmp(rule->pattern, name) == 0) {
-            consider(&pick, rule, index->entries[i].rule, 0);
+            consider(&pick, rule, keys->entries[i].number, 0);
         }
     }
     *ret_pick = pick;

@@ -19,10 +19,11 @@ bool layer_has_opinion(const struct layer *layer, bool is_innermost, enum slot s
 /* evaluate_network.c */
 bool decide_connect(const struct layer *layer, bool is_innermost, const abx_request *request,
         struct ruling *ruling);
-/* A request.  `is_connected`: the connection was decided before, so what was asked about it is not
- * asked again.  *ret_action: what the request counts as, or NULL. */
-bool decide_http(const struct layer *layer, bool is_innermost, const abx_request *request,
-        bool is_connected, struct ruling *ruling, const char **ret_action);
+/* A request; `url` NULL: it is none that one could have.  `is_connected`: the connection was
+ * decided before, so what was asked about it is not asked again.  *ret_action: what the request
+ * counts as, or NULL. */
+bool decide_http(const struct layer *layer, bool is_innermost, const struct http_url *url,
+        const char *method, bool is_connected, struct ruling *ruling, const char **ret_action);
 /* Whether requests to that host are decided one by one. */
 bool layer_reads_http(const struct layer *layer, const struct host_pattern *host, uint32_t port);
 /* Whether a rule lets through what goes to the address, and does not only open it; `by_itself`: a

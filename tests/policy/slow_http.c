@@ -169,7 +169,7 @@ compete_requests(const struct note *note, const struct note_rule *rule, int host
             compete(best, (struct http_candidate){ .host = host_matched,
                                   .path = matched,
                                   .is_explicit = true,
-                                  .is_literal = strpbrk(http->path, "*[\\") == NULL,
+                                  .is_literal = strpbrk(http->path, "*?[\\") == NULL,
                                   .verdict = stricter(rule->verdict, own),
                                   .action = http->action });
         }

@@ -2,6 +2,7 @@
  * The one sentence: by the truth table of the documents, and by two implementations that must agree
  * on whatever is generated. */
 #include "base/mem.h"
+#include "base/str.h"
 #include "policy/notation.h"
 
 #include "unit/main.h"
@@ -102,7 +103,7 @@ draw_path(char *out, bool is_pattern)
     static const char *const names[] = { "a", "b", "ab", ".git", ".rc", "hooks", "config",
         "x.key" };
     static const char *const globs[] = { "*", "**", "?", "a*", "*.key", "[ab]", "[!a]b", "*b",
-        "\\a" };
+        "\\a", "a*b", "?.key", "x.k*", "*.[k]ey", "\\x?key", "*b*", "?b", "x*.*y", "*x.key" };
     uint32_t n = draw(6);
 
     strcpy(out, n == 0 ? "/" : "");
@@ -137,17 +138,19 @@ draw_url_path(char *out, bool is_pattern)
 {
     static const char *const segments[] = { "a", "b", "ab", "%61", "x;y" };
     static const char *const odd[] = { "..", "%2e", "..;b", "a%2fb", "", "%25a", "%00" };
-    static const char *const globs[] = { "*", "**", "a*", "[ab]" };
+    static const char *const globs[] = { "*", "**", "a*", "[ab]", "*b", "a?" };
     uint32_t n = draw(4);
+    bool is_open;
 
     out[0] = '\0';
     for (uint32_t i = 0; i < n; i++) {
         strcat(out, "/");
-        strcat(out, is_pattern      ? (draw(3) == 0 ? pick_word(globs, 4) : pick_word(segments, 3))
+        strcat(out, is_pattern      ? (draw(3) == 0 ? pick_word(globs, 6) : pick_word(segments, 3))
                     : draw(12) == 0 ? pick_word(odd, N_ELEMENTS(odd))
                                     : pick_word(segments, N_ELEMENTS(segments)));
     }
-    strcat(out, n == 0 || draw(6) == 0 ? "/" : "");
+    is_open = n > 0 && out[strlen(out) - 1] == '*' && out[strlen(out) - 2] == '*';
+    strcat(out, n == 0 || (draw(6) == 0 && !is_open) ? "/" : "");
 }
 
 /* What requests a rule for a host is about, if it is. */
@@ -158,7 +161,7 @@ draw_requests(struct note_rule *rule)
 
     rule->n_http = rule->verdict == ABX_VERDICT_DENY || rule->opens_private || draw(2) == 0
                            ? 0
-                           : 1 + draw(3);
+                           : 1 + draw(NOTE_HTTP_MAX);
     for (uint32_t i = 0; i < rule->n_http; i++) {
         strcpy(rule->http[i].methods, pick_word(methods, N_ELEMENTS(methods)));
         draw_url_path(rule->http[i].path, true);
@@ -326,6 +329,49 @@ START_TEST(two_implementations_agree_on_generated_policies_and_requests)
                     r.request.port, verdict_names[ruling.verdict], ruling.id, verdict_names[slow]);
         }
     }
+}
+END_TEST
+
+/* Keys of patterns are no longer than a part of such names. */
+#define LONG "0123456789abcdef0123456789abcdef0123456789abcdef"
+static const struct long_name {
+    const char *pattern, *path;
+    bool matches;
+} long_names[] = {
+    { "**/*" LONG, "/a/x" LONG, true },
+    { "**/*y" LONG, "/a/x" LONG, false },
+    { "**/*y" LONG, "/a/xy" LONG, true },
+    { "**/" LONG "y*", "/a/" LONG "x", false },
+    { "**/" LONG "y*", "/a/" LONG "yx", true },
+    { "**/a*" LONG "b?", "/b/a" LONG "bc/d", true },
+    { "**/a*" LONG "b?", "/b/b" LONG "bc/d", false },
+    { "**/a[*]*", "/a*b", true },
+    { "**/a\\**", "/a*b", true },
+    { "**/a\\**", "/ab", false },
+    { "**/*\\xff", "/a/b\xff", true },
+    { "**/?\\xff", "/a/\xc3\xbf", false },
+    { "**/*]a]", "/b/]a]", true },
+    { "**/[]a]*b", "/b/]b", true },
+    { "**/*[]a]b", "/b/xab/c", true },
+};
+
+START_TEST(names_that_are_long_or_odd_are_found)
+{
+    const struct long_name *c = &long_names[_i];
+    AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
+    AUTO(str_done) struct str text = { 0 };
+    abx_request request = { .size = sizeof request,
+        .kind = ABX_REQUEST_PATH,
+        .access = ABX_ACCESS_READ,
+        .target = c->path };
+    struct ruling ruling;
+
+    str_add(&text, "{\"version\":1,\"filesystem\":{\"read\":{\"allow\":[\"/\"],\"deny\":[");
+    str_add_json_bytes(&text, c->pattern, false);
+    str_add(&text, "]}}}");
+    ck_assert_int_eq(abx_policy_from_json(text.data, text.length, &policy, NULL), ABX_OK);
+    ck_assert_int_eq(policy_decide(policy, &request, &ruling),
+            c->matches ? ABX_VERDICT_DENY : ABX_VERDICT_ALLOW);
 }
 END_TEST
 
@@ -699,6 +745,8 @@ make_suite(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, each_row_of_the_truth_table_holds);
+    tcase_add_loop_test(
+            tcase, names_that_are_long_or_odd_are_found, 0, (int)N_ELEMENTS(long_names));
     tcase_add_loop_test(tcase, two_implementations_agree_on_generated_policies_and_requests, 0, 10);
     tcase_add_test(tcase, a_write_outside_of_every_root_is_told_the_roots);
     tcase_add_test(tcase, a_rule_without_a_reason_gets_a_sentence);
