@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the table of a command's denials.  Bounded: 64 entries; the first 20 stay, the others take
- * turns.  No lock of its own. */
+ * Owns the table of a command's denials.  Bounded: 64 entries; the first ones of each kind stay,
+ * the others take turns.  No lock of its own. */
 #include "supervise/denials.h"
 
 #include "supervise/box.h"
@@ -19,6 +19,7 @@ struct denial_entry {
     char *target;
     char *program; /* "": unknown */
     abx_event *event; /* the last one */
+    bool is_kept;
     uint64_t total;
     uint64_t pending; /* counted since, in no event */
     uint64_t told_ns;
@@ -27,8 +28,7 @@ struct denial_entry {
 void
 denials_init(struct denials *denials)
 {
-    *denials =
-            (struct denials){ .entries = VEC(struct denial_entry), .next_victim = DENIALS_SHOWN };
+    *denials = (struct denials){ .entries = VEC(struct denial_entry) };
 }
 
 static void
@@ -106,6 +106,34 @@ flush_entry(struct denial_entry *entry, struct outlet *outlet)
     }
 }
 
+static unsigned int *
+count_of_kept(struct denials *denials, const struct denial_key *key)
+{
+    return key->status == 0 ? &denials->n_kept : &denials->n_replies_kept;
+}
+
+static bool
+keep(struct denials *denials, const struct denial_key *key)
+{
+    unsigned int *n = count_of_kept(denials, key);
+    bool is_room = *n < (key->status == 0 ? DENIALS_SHOWN : REPLIES_SHOWN);
+
+    *n += is_room;
+    return is_room;
+}
+
+static struct denial_entry *
+next_victim(struct denials *denials)
+{
+    struct denial_entry *entry;
+
+    do { /* there are more places than are kept */
+        denials->next_victim = (denials->next_victim + 1) % ENTRIES_MAX;
+        entry = vec_at(&denials->entries, struct denial_entry, denials->next_victim);
+    } while (entry->is_kept);
+    return entry;
+}
+
 /* A place for a new entry, empty; NULL without memory. */
 static struct denial_entry *
 make_place(struct denials *denials, struct outlet *outlet)
@@ -115,11 +143,7 @@ make_place(struct denials *denials, struct outlet *outlet)
     if (denials->entries.count < ENTRIES_MAX) {
         return vec_add(&denials->entries);
     }
-    entry = vec_at(&denials->entries, struct denial_entry, denials->next_victim);
-    denials->next_victim++;
-    if (denials->next_victim == ENTRIES_MAX) {
-        denials->next_victim = DENIALS_SHOWN;
-    }
+    entry = next_victim(denials);
     flush_entry(entry, outlet);
     entry_done(entry);
     *entry = (struct denial_entry){ 0 };
@@ -147,6 +171,7 @@ record_first(struct denials *denials, struct outlet *outlet, const struct denial
     entry->target = target;
     entry->program = program;
     entry->event = event_ref(event);
+    entry->is_kept = keep(denials, key);
     entry->total = times;
     entry->told_ns = clock_now_ns();
 }
@@ -234,6 +259,7 @@ denials_forget(struct denials *denials, struct outlet *outlet, const struct deni
                 has_text(entry, ABX_FIELD_VERB, key->verb) &&
                 has_text(entry, ABX_FIELD_ASKED, asked)) {
             flush_entry(entry, outlet);
+            *count_of_kept(denials, &entry->key) -= entry->is_kept;
             entry_done(entry);
             vec_remove(&denials->entries, i);
         }
@@ -251,12 +277,13 @@ denials_flush(struct denials *denials, struct outlet *outlet)
 abx_event *
 denials_get(const struct denials *denials, size_t i, uint64_t *ret_times)
 {
-    const struct denial_entry *entry;
+    for (size_t at = 0; at < denials->entries.count; at++) {
+        const struct denial_entry *entry = vec_at(&denials->entries, struct denial_entry, at);
 
-    if (i >= denials->entries.count || i >= DENIALS_SHOWN) {
-        return NULL;
+        if (entry->is_kept && i-- == 0) {
+            *ret_times = entry->total;
+            return entry->event;
+        }
     }
-    entry = vec_at(&denials->entries, struct denial_entry, i);
-    *ret_times = entry->total;
-    return entry->event;
+    return NULL;
 }

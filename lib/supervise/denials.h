@@ -7,7 +7,9 @@
 #include "base/vec.h"
 #include "supervise/outlet.h"
 
-#define DENIALS_SHOWN 20u /* these are kept to the end, for the explanation */
+/* So many are kept to the end, for the explanation; what servers say takes no place of a denial. */
+#define DENIALS_SHOWN 20u
+#define REPLIES_SHOWN 6u
 
 /* Equal attempts have all of these equal. */
 struct denial_key {
@@ -27,7 +29,8 @@ struct denial_key {
 
 struct denials {
     struct vec entries; /* struct denial_entry */
-    size_t next_victim;
+    size_t next_victim; /* where one is looked for that is not kept */
+    unsigned int n_kept, n_replies_kept;
     uint64_t total; /* attempts denied */
 };
 
@@ -47,7 +50,7 @@ void denials_forget(struct denials *denials, struct outlet *outlet, const struct
 /* Queues events for what was counted and not told yet. */
 void denials_flush(struct denials *denials, struct outlet *outlet);
 
-/* The distinct denials and notices, oldest first: NULL after the last one. */
+/* The distinct denials and notices that are kept, oldest first: NULL after the last one. */
 abx_event *denials_get(const struct denials *denials, size_t i, uint64_t *ret_times);
 
 #endif

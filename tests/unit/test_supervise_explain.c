@@ -224,6 +224,26 @@ START_TEST(no_foreign_value_ends_its_quotation)
 }
 END_TEST
 
+START_TEST(what_servers_say_takes_no_place_of_a_denial)
+{
+    char problem[40];
+    const char *text;
+
+    for (int i = 0; i < 300; i++) {
+        snprintf(problem, sizeof problem, "{\"title\":\"no %d\"}", i);
+        answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 403, problem, "403");
+        if (i == 150) {
+            fake_try(command, ABX_ACCESS_WRITE, "/etc/motd", NULL);
+            ask_for_terminal();
+        }
+    }
+    text = explain("text");
+    ck_assert_msg(strstr(text, "write '/etc/motd'") != NULL && strstr(text, "'/dev/tty'") != NULL,
+            "%s", text);
+    ck_assert_msg(strstr(text, "'no 5'") != NULL && strstr(text, "'no 6'") == NULL, "%s", text);
+}
+END_TEST
+
 START_TEST(json_names_the_class_of_each)
 {
     static const char *const classes[] = { "\"layer\":\"terminal\",\"class\":\"terminal\"",
@@ -420,6 +440,7 @@ make_suite(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, failures_are_told_by_classes_with_what_to_do_next);
     tcase_add_test(tcase, no_foreign_value_ends_its_quotation);
+    tcase_add_test(tcase, what_servers_say_takes_no_place_of_a_denial);
     tcase_add_test(tcase, json_names_the_class_of_each);
     tcase_add_test(tcase, what_keeps_no_command_from_its_end_has_no_class);
     tcase_add_test(tcase, equal_answers_are_counted_and_others_are_not_taken_for_them);
