@@ -9,7 +9,8 @@ usage(void)
 {
     fputs("usage: agentbox audit verify FILE...\n"
           "       agentbox audit show [--json] [--layer LAYER] FILE...\n"
-          "       agentbox audit report --html FILE...\n",
+          "       agentbox audit report --html FILE...\n"
+          "       agentbox audit redact --record N[,M-K...] FILE\n",
             stderr);
     return EXIT_REFUSED;
 }
@@ -30,12 +31,16 @@ static void
 print_row(abx_report *report, size_t row)
 {
     const char *problem = abx_report_get_string(report, row, "problem");
+    const char *redacted = abx_report_get_string(report, row, "redacted");
 
     print_escaped(stdout, abx_report_get_string(report, row, "file"));
     printf(": %s records, %s to %s, hash %s: %s\n", abx_report_get_string(report, row, "records"),
             abx_report_get_string(report, row, "first"), abx_report_get_string(report, row, "last"),
             abx_report_get_string(report, row, "hash"),
             abx_report_get_string(report, row, "state"));
+    if (strcmp(redacted, "0") != 0) {
+        printf("  %s redacted\n", redacted);
+    }
     if (*problem != '\0') {
         printf("  line %s, byte %s: %s\n", abx_report_get_string(report, row, "line"),
                 abx_report_get_string(report, row, "byte"), problem);
@@ -93,6 +98,29 @@ show(char **files, const char *format, const char *layer)
     return (int)outcome;
 }
 
+static int
+redact(char **argv)
+{
+    abx_report *report = NULL;
+    abx_error *error = NULL;
+
+    if (argv[0] == NULL || strcmp(argv[0], "--record") != 0 || count(argv) != 3) {
+        return usage();
+    }
+    if (abx_audit_redact(argv[2], argv[1], &report, &error) < 0) {
+        return report_refusal(error);
+    }
+    for (size_t row = 0; row < abx_report_get_count(report); row++) {
+        print_escaped(stdout, abx_report_get_string(report, row, "file"));
+        printf(": %s redacted\n", abx_report_get_string(report, row, "records"));
+    }
+    if (abx_report_get_count(report) == 0) {
+        puts("nothing was left to redact");
+    }
+    abx_report_unref(report);
+    return 0;
+}
+
 int
 command_audit(int argc, char **argv)
 {
@@ -104,6 +132,9 @@ command_audit(int argc, char **argv)
     }
     if (strcmp(argv[0], "verify") == 0) {
         return verify(argv + 1);
+    }
+    if (strcmp(argv[0], "redact") == 0) {
+        return redact(argv + 1);
     }
     files = parse(argv + 1, &format, &layer);
     if (files != NULL && strcmp(argv[0], "show") == 0 && strcmp(format, "html") != 0) {

@@ -18,6 +18,7 @@ static const char usage_text[] =
         "  policy compare [OPTIONS] [BEFORE] AFTER\n"
         "                                 what one document allows and the other does not\n"
         "  audit verify FILE...           whether audit logs are whole, and where not\n"
+        "  audit redact --record N FILE   take out for good what a record says\n"
         "  audit show [--json] [--layer LAYER] FILE...\n"
         "                                 what they say\n"
         "  audit report --html FILE...    the same as a page\n"

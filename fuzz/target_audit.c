@@ -94,7 +94,9 @@ replay_lines(const char *bytes, size_t size)
     while (size > 0) {
         const char *line_end = memchr(bytes, '\n', size);
         const size_t length = line_end == NULL ? size : (size_t)(line_end - bytes);
-        const struct record record = { ++n, length == 0 ? NULL : bytes, length };
+        const struct record record = {
+            .n = ++n, .body = length == 0 ? NULL : bytes, .body_length = length
+        };
 
         must(replay_record(&replay, &record));
         bytes += length < size ? length + 1 : length;

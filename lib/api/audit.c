@@ -3,6 +3,7 @@
 
 #include "api/door.h"
 #include "audit/files.h"
+#include "audit/redact.h"
 #include "backend/backend.h"
 #include "event/names.h"
 #include "supervise/replay.h"
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 static const char *const columns[] = { "file", "records", "first", "last", "hash", "state", "line",
-    "byte", "problem" };
+    "byte", "problem", "redacted" };
 static const char *const states[] = {
     [ABX_AUDIT_WHOLE] = "whole", [ABX_AUDIT_TORN] = "torn", [ABX_AUDIT_BROKEN] = "broken"
 };
@@ -25,7 +26,8 @@ static bool
 add_row(abx_report *report, const char *path, const struct audit_file *file)
 {
     const bool is_whole = file->state == ABX_AUDIT_WHOLE;
-    const uint64_t values[] = { file->records, file->first, file->last, file->line, file->byte };
+    const uint64_t values[] = { file->records, file->first, file->last, file->line, file->byte,
+        file->redacted };
     char texts[N_ELEMENTS(values)][24];
 
     for (size_t i = 0; i < N_ELEMENTS(values); i++) {
@@ -33,7 +35,7 @@ add_row(abx_report *report, const char *path, const struct audit_file *file)
     }
     return report_add(report, (const char *const[]){ path, texts[0], texts[1], texts[2], file->hash,
                                       states[file->state], is_whole ? "" : texts[3],
-                                      is_whole ? "" : texts[4], file->problem });
+                                      is_whole ? "" : texts[4], file->problem, texts[5] });
 }
 
 /* One file of a log; ABX_OK: it could be read. */
@@ -185,6 +187,51 @@ abx_audit_render(const char *const *paths, size_t count, const char *format, con
     }
     *ret_text = text;
     return (abx_status)file.state;
+}
+
+/* ---- taking out what they say ---- */
+
+static abx_report *
+report_redacted(const struct vec *files)
+{
+    static const char *const names[] = { "file", "records" };
+    abx_report *report = report_new(names, N_ELEMENTS(names));
+
+    for (size_t i = 0; report != NULL && i < files->count; i++) {
+        const struct redacted_file *file = vec_at(files, struct redacted_file, i);
+        char number[24];
+
+        snprintf(number, sizeof number, "%" PRIu64, file->records);
+        if (!report_add(report, (const char *const[]){ file->name, number })) {
+            abx_report_unref(report);
+            return NULL;
+        }
+    }
+    return report;
+}
+
+abx_status
+abx_audit_redact(const char *path, const char *records, abx_report **ret_report, abx_error **reterr)
+{
+    const uint32_t may = MAY_INVALID | MAY_NOMEM | MAY_IO;
+    abx_report *report;
+    struct fail fail = { 0 };
+    struct vec files;
+    abx_status r;
+
+    if (path == NULL || records == NULL || ret_report == NULL) {
+        fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument");
+        return door_out(&fail, may, reterr);
+    }
+    r = audit_redact(path, records, &files, &fail);
+    report = r == ABX_OK ? report_redacted(&files) : NULL;
+    r = r == ABX_OK && report == NULL ? fail_nomem(&fail) : r;
+    redacted_done(&files);
+    if (r < 0) {
+        return door_out(&fail, may, reterr);
+    }
+    *ret_report = report;
+    return ABX_OK;
 }
 
 /* ---- what a policy says of them ---- */

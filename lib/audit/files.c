@@ -13,7 +13,8 @@
 #define NUMBER_DIGITS 12u /* or more */
 #define HASH_DIGITS 8u
 
-const char *const files_endings[] = { "", ".new", ".000000000001-00000000", NULL };
+const char *const files_endings[] = { "", ".new", ".000000000001-00000000",
+    ".000000000001-00000000.new", NULL };
 
 void
 files_name_full(struct str *out, const char *log, const struct chain *chain)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The names of the files of an audit log: "LOG", the newest; "LOG.NNNNNNNNNNNN-HHHHHHHH", full ones
- * with the number and the first digits of the hash of their last record; and "LOG.new", which the
- * next one has until it is begun. */
+ * with the number and the first digits of the hash of their last record; and either with ".new",
+ * which a file has until it takes its place. */
 #ifndef ABX_AUDIT_FILES_H
 #define ABX_AUDIT_FILES_H
 

@@ -44,25 +44,6 @@ open_file(const struct audit_log *log, const char *name, int flags)
 
 /* ---- writing; the file is locked ---- */
 
-static bool
-write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t n = write(fd, bytes, length);
-
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            errno = n == 0 ? EIO : errno;
-            return false;
-        }
-        bytes += n;
-        length -= (size_t)n;
-    }
-    return true;
-}
-
 /* One record; on failure the file ends where it did, or the next writer takes off what is left. */
 static abx_status
 put(struct audit_log *log, const char *body, struct fail *fail)
@@ -76,7 +57,8 @@ put(struct audit_log *log, const char *body, struct fail *fail)
     if (line.length > RECORD_BYTES_MAX) {
         return write_failed(0, "a record of the audit log is too long", fail);
     }
-    if (!file_may_have(log->size + line.length) || !write_all(log->fd, line.data, line.length)) {
+    if (!file_may_have(log->size + line.length) ||
+            !file_write_all(log->fd, line.data, line.length)) {
         int error = errno, cut = ftruncate(log->fd, (off_t)log->size);
 
         (void)cut;
@@ -243,24 +225,22 @@ is_same(const struct stat *one, const struct stat *other)
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-/* Nobody but the user of the log may have opened the file. */
-static abx_status
-check_file(const struct audit_log *log, const struct stat *file, struct fail *fail)
+abx_status
+audit_check_file(const char *name, const struct stat *file, struct fail *fail)
 {
     if (!S_ISREG(file->st_mode)) {
-        return fail_set(
-                fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", log->name);
+        return fail_set(fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", name);
     }
     if (file->st_uid != geteuid()) {
         fail_set(fail, ABX_ERR_IO, 0, "audit:open", "the audit log '%.200s' is another user's file",
-                log->name);
+                name);
         fail_remedy(fail, "give the log a name that is not taken, in a directory of its own");
         return fail->status;
     }
     if ((file->st_mode & 077) != 0) {
         fail_set(fail, ABX_ERR_IO, 0, "audit:open",
-                "the audit log '%.200s' has mode %04o, with which others may have opened it",
-                log->name, (unsigned)(file->st_mode & 07777));
+                "the audit log '%.200s' has mode %04o, with which others may have opened it", name,
+                (unsigned)(file->st_mode & 07777));
         fail_remedy(fail, "give the log a name that is not taken; if it is yours, chmod 600");
         return fail->status;
     }
@@ -283,7 +263,7 @@ take_turn(struct audit_log *log, struct stat *ret_file, struct fail *fail)
         if ((!is_there && errno != ENOENT) || fstat(log->fd, ret_file) != 0) {
             r = write_failed(errno, "the audit log cannot be looked at", fail);
         } else if (is_there && is_same(&named, ret_file)) {
-            r = check_file(log, ret_file, fail);
+            r = audit_check_file(log->name, ret_file, fail);
             if (r == ABX_OK) {
                 return ABX_OK;
             }
@@ -368,26 +348,68 @@ write_through(const struct audit_log *log, struct fail *fail)
                    : write_failed(errno, "the audit log cannot be written to the disk", fail);
 }
 
+/* The log is locked and all that is in it known. */
+static abx_status
+hold(struct audit_log *log, struct fail *fail)
+{
+    struct stat file;
+    abx_status r = take_turn(log, &file, fail);
+
+    if (r == ABX_OK) {
+        r = catch_up(log, &file, fail);
+        if (r < 0) {
+            unlock_file(log);
+        }
+    }
+    return r;
+}
+
 abx_status
 audit_append(struct audit_log *log, const char *body, struct fail *fail)
 {
-    struct stat file;
     abx_status r;
 
     pthread_mutex_lock(&log->lock);
-    r = take_turn(log, &file, fail);
+    r = hold(log, fail);
     if (r == ABX_OK) {
-        r = catch_up(log, &file, fail);
-        if (r == ABX_OK && log->most != 0 && log->size >= log->most) {
+        if (log->most != 0 && log->size >= log->most) {
             rotate(log);
         }
-        r = r == ABX_OK ? put(log, body, fail) : r;
+        r = put(log, body, fail);
         unlock_file(log);
         r = r == ABX_OK ? write_through(log, fail) : r;
     }
     log->lost += r < 0;
     pthread_mutex_unlock(&log->lock);
     return r;
+}
+
+abx_status
+audit_hold(struct audit_log *log, struct fail *fail)
+{
+    abx_status r;
+
+    pthread_mutex_lock(&log->lock);
+    r = hold(log, fail);
+    if (r < 0) {
+        pthread_mutex_unlock(&log->lock);
+    }
+    return r;
+}
+
+abx_status
+audit_put(struct audit_log *log, const char *body, struct fail *fail)
+{
+    abx_status r = put(log, body, fail);
+
+    return r == ABX_OK ? write_through(log, fail) : r;
+}
+
+void
+audit_release(struct audit_log *log)
+{
+    unlock_file(log);
+    pthread_mutex_unlock(&log->lock);
 }
 
 /* ---- opening ---- */
@@ -428,7 +450,6 @@ audit_open(const char *path, const struct audit_options *options, struct audit_l
         struct fail *fail)
 {
     AUTO(audit_closep) struct audit_log *log = calloc(1, sizeof *log);
-    struct stat file;
     abx_status r;
 
     if (log == NULL) {
@@ -440,11 +461,8 @@ audit_open(const char *path, const struct audit_options *options, struct audit_l
     pthread_mutex_init(&log->lock, NULL);
     chain_begin(&log->chain);
     r = open_at(log, path, fail);
+    r = r == ABX_OK ? hold(log, fail) : r;
     if (r == ABX_OK) {
-        r = take_turn(log, &file, fail);
-    }
-    if (r == ABX_OK) {
-        r = catch_up(log, &file, fail);
         unlock_file(log);
     }
     r = r == ABX_OK ? write_through(log, fail) : r;

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct audit_log {
     pthread_mutex_t lock;
@@ -37,6 +38,13 @@ void audit_close(struct audit_log *log);
  * have told of must then not happen.  Waits for other processes' writes,
  * but not for ever. */
 abx_status audit_append(struct audit_log *log, const char *body, struct fail *fail);
+/* Keeps all writers waiting, of other threads and processes, until audit_release; then records are
+ * appended with audit_put, and wait for nobody. */
+abx_status audit_hold(struct audit_log *log, struct fail *fail);
+abx_status audit_put(struct audit_log *log, const char *body, struct fail *fail);
+void audit_release(struct audit_log *log);
+/* Whether nobody but the user of the log may have opened its file `name`. */
+abx_status audit_check_file(const char *name, const struct stat *file, struct fail *fail);
 
 /* tail.c: where the chain of the locked file of `size` bytes stands at its last record, and where
  * that ends; what follows was written in part.  An empty file leaves the chain as it is. */

@@ -232,8 +232,33 @@ record_read(struct chain *chain, const char *line, size_t length, struct record 
     }
     chain->n = parts.n;
     memcpy(chain->hash, hash, sizeof hash);
-    *ret_record = (struct record){ parts.n, parts.body, parts.body_length };
+    *ret_record = (struct record){ parts.n, parts.body, parts.body_length, line, length };
     return ABX_OK;
+}
+
+bool
+record_is(const struct record *record, const char *type)
+{
+    const char *at = record->body, *end;
+
+    if (at == NULL) {
+        return false;
+    }
+    end = at + record->body_length;
+    return take(&at, end, "{\"type\":\"") && take(&at, end, type) && take(&at, end, "\"");
+}
+
+bool
+record_is_own(const struct record *record)
+{
+    static const char *const types[] = { "recovered", "lost", "rotated", "redaction" };
+
+    for (size_t i = 0; i < N_ELEMENTS(types); i++) {
+        if (record_is(record, types[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool

@@ -28,6 +28,8 @@ struct record {
     uint64_t n;
     const char *body; /* NULL: it was redacted */
     size_t body_length;
+    const char *line; /* all of it, without its end */
+    size_t line_length;
 };
 
 void chain_begin(struct chain *chain);
@@ -40,6 +42,9 @@ abx_status record_read(struct chain *chain, const char *line, size_t length,
         struct record *ret_record, const char **ret_why);
 /* The chain that this line would go on, as it says itself; false: the line is no record. */
 bool chain_before(struct chain *chain, const char *line, size_t length);
+/* Whether the log says this of itself, and whether it is of this `type` of those. */
+bool record_is_own(const struct record *record);
+bool record_is(const struct record *record, const char *type);
 /* The line without what it says; the chain is the same.  False: it is no record, or no memory. */
 bool record_redact(const char *line, size_t length, struct str *out);
 

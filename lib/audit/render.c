@@ -76,7 +76,7 @@ void
 body_summary(const struct json *body, struct str *out)
 {
     static const char *const numbers[] = { "port", "repeats", "ticket", "exit_code", "bytes",
-        "records" };
+        "records", "uid" };
 
     const bool is_action = strcmp(body_text(body, "request"), "action") == 0;
 

@@ -34,16 +34,6 @@ breaks(struct audit_file *file, uint32_t state, const char *why)
     file->line++;
 }
 
-/* A file that goes on from a full one says so first. */
-static bool
-is_continuation(const struct record *record)
-{
-    static const char begin[] = "{\"type\":\"rotated\",";
-
-    return record->body_length >= sizeof begin - 1 &&
-           memcmp(record->body, begin, sizeof begin - 1) == 0;
-}
-
 /* ABX_ERR_IO: the chain is broken here. */
 static abx_status
 take_line(struct reading *reading, const char *line, size_t length)
@@ -64,11 +54,13 @@ take_line(struct reading *reading, const char *line, size_t length)
     if (r < 0) {
         return r;
     }
-    reading->begins_late |= is_first && record.n > 1 && !is_continuation(&record);
+    /* A file that goes on from a full one says so first. */
+    reading->begins_late |= is_first && record.n > 1 && !record_is(&record, "rotated");
     file->first = file->records == 0 ? record.n : file->first;
     file->last = record.n;
     memcpy(file->hash, reading->chain->hash, sizeof file->hash);
     file->records++;
+    file->redacted += record.body == NULL;
     file->line++;
     file->byte += length + 1;
     return reading->visitor == NULL || reading->visitor->record(reading->visitor->data, &record)

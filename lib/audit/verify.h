@@ -9,6 +9,7 @@
 /* What a file is. */
 struct audit_file {
     uint64_t records, first, last; /* numbers; 0: it has none */
+    uint64_t redacted; /* how many of its records */
     char hash[DIGEST_HEX_SIZE]; /* of the last one */
     uint32_t state; /* ABX_AUDIT_* */
     uint64_t line, byte; /* where it breaks: the line from 1, its first byte from 0 */

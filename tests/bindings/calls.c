@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes the forty-three calls, and prints what they give as JSON: calls WORKSPACE */
+ * Makes the forty-four calls, and prints what they give as JSON: calls WORKSPACE */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 

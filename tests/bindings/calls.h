@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The forty-three calls: the name of each in expected.json, and its function. */
+ * The forty-four calls: the name of each in expected.json, and its function. */
 #ifndef ABX_TESTS_CALLS_H
 #define ABX_TESTS_CALLS_H
 
@@ -26,6 +26,7 @@
     CALL("intersect", intersect) \
     CALL("compare", compare) \
     CALL("replay", replay) \
+    CALL("redact", redact) \
     CALL("receipt", receipt) \
     CALL("output", output) \
     CALL("exit-code", exit_code) \

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forty-three calls, in Node; what they give, as JSON: calls.mjs PACKAGE WORKSPACE
+// The forty-four calls, in Node; what they give, as JSON: calls.mjs PACKAGE WORKSPACE
 import { mkdirSync } from 'node:fs';
 import { constants as system } from 'node:os';
 import { pathToFileURL } from 'node:url';
 
 const [root, workspace] = process.argv.slice(2);
-const { Access, AgentboxError, answer, Context, EventType, Limit, Policy, PolicyBuilder, replayAudit, request, Scope, Verdict, Weaken } = await import(pathToFileURL(`${root}/lib/index.js`));
+const { Access, AgentboxError, answer, Context, EventType, Limit, Policy, PolicyBuilder, redactAudit, replayAudit, request, Scope, Verdict, Weaken } = await import(pathToFileURL(`${root}/lib/index.js`));
 
 const NOTHING = { version: 1 };
 const ASK = { version: 1, name: 'asking', filesystem: { write: {
@@ -100,6 +100,7 @@ const CALLS = {
     const { outcome, rows } = replayAudit(policy(ASK), [below('log')]);
     return [outcome, rows[0].change, rows[0].target, rows[0].calls];
   },
+  redact: () => redactAudit(below('log'), '2'),
   // ---- commands
   receipt: () => inBox(NOTHING, (box) => 'rung' in box.receipt()),
   output: async () => {

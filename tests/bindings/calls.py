@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The forty-three calls, in Python; what they give, as JSON: calls.py WORKSPACE"""
+"""The forty-four calls, in Python; what they give, as JSON: calls.py WORKSPACE"""
 import json
 import pathlib
 import signal
 import sys
 
-from agentbox import Access, AgentboxError, Answer, Context, EventType, Limit, Policy, PolicyBuilder, Request, Scope, Stdio, Verdict, Weaken, replay_audit
+from agentbox import Access, AgentboxError, Answer, Context, EventType, Limit, Policy, PolicyBuilder, Request, Scope, Stdio, Verdict, Weaken, redact_audit, replay_audit
 
 WORKSPACE = pathlib.Path(sys.argv[1])
 ASK = {"version": 1, "name": "asking", "filesystem": {"write": {"ask": [{"path": "${workspace}/release", "id": "release", "reason": "a release needs a person"}],
@@ -165,6 +165,11 @@ def compare():
 def replay():
     outcome, report = replay_audit(policy(ASK), [WORKSPACE / "log"])
     return [outcome, *(report.get(0, column) for column in ("change", "target", "calls"))]
+
+
+@call
+def redact():
+    return redact_audit(WORKSPACE / "log", "2").rows()
 
 
 # ---- commands

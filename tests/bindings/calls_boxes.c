@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Of the forty-three calls: those about boxes, commands, denials and questions. */
+ * Of the forty-four calls: those about boxes, commands, denials and questions. */
 #include "bindings/calls.h"
 #include "bindings/calls_common.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the forty-three calls in C share: policies, a box with one command, questions, and how each
+ * What the forty-four calls in C share: policies, a box with one command, questions, and how each
  * is written as JSON.  A step that must work ends the program if it does not. */
 #ifndef ABX_TESTS_CALLS_COMMON_H
 #define ABX_TESTS_CALLS_COMMON_H

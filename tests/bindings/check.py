@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a language's program of the forty-three calls in a workspace of its own, and compares with expected.json: check.py PROGRAM [ARGS...]
+"""Runs a language's program of the forty-four calls in a workspace of its own, and compares with expected.json: check.py PROGRAM [ARGS...]
 AGENTBOX_UPDATE_GOLDEN=1 writes the file anew."""
 import hashlib
 import json
@@ -23,6 +23,7 @@ def write_log(path, *bodies):
             link = hashlib.sha256(f"{n} {before} {digest}".encode()).hexdigest()
             file.write(f'{{"n":{n},"prev":"{before}","salt":"{salt}","body":{body},"hash":"{link}"}}\n')
             before = link
+    os.chmod(path, 0o600)
 
 
 def give(program):

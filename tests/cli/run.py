@@ -181,6 +181,17 @@ def audit():
             yield f"a host that may make files of {limit} bytes", done.returncode == 125 and "File too large" in done.stderr and "ulimit -f" in done.stderr
         done = call("audit", "verify", "/dev/null")
         yield "no regular file", done.returncode == 125 and "no regular file" in done.stderr
+        os.rename(os.path.join(workspace, "named"), os.path.join(folder, "named"))
+        done = call("audit", "redact", "--record", "4-5", "../named")
+        yield "records that are redacted", done.returncode == 0 and done.stdout == "named: 2 redacted\n"
+        done = call("audit", "verify", "../named")
+        yield "how many are redacted", done.returncode == 0 and done.stdout.endswith(": whole\n  2 redacted\n")
+        shown = call("audit", "show", "../named").stdout
+        yield "what they said", "4 redacted\n5 redacted\n" in shown and "/etc/x" not in shown and f"redaction  4-5 uid {os.getuid()}\n" in shown
+        done = call("audit", "redact", "--record", "4", "../named")
+        yield "nothing left to redact", done.returncode == 0 and done.stdout == "nothing was left to redact\n"
+        done = call("audit", "redact", "--record", "4-99", "../named")
+        yield "records that there are not", done.returncode == 125 and "records 1 to 7, not 99" in done.stderr
         with open(os.path.join(workspace, "log"), "r+b") as file:
             text = file.read()
             file.seek(text.index(b"denial"))

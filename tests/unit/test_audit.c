@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Audit logs: the chain, what breaks it, and writers that fail, race and die. */
 #include "audit/log.h"
+#include "audit/redact.h"
 #include "audit/verify.h"
 #include "base/mem.h"
 
@@ -838,6 +839,220 @@ START_TEST(a_break_has_its_file_line_and_byte)
 }
 END_TEST
 
+/* ---- redacting ---- */
+
+static abx_status
+redact(const char *records, uint64_t *ret_count, struct fail *fail)
+{
+    struct vec files;
+    abx_status r = audit_redact(path, records, &files, fail);
+
+    *ret_count = 0;
+    for (size_t i = 0; i < files.count; i++) {
+        *ret_count += vec_at(&files, struct redacted_file, i)->records;
+    }
+    redacted_done(&files);
+    return r;
+}
+
+static uint64_t
+redacted(const char *records)
+{
+    struct fail fail = { 0 };
+    uint64_t count;
+
+    ck_assert_msg(redact(records, &count, &fail) == ABX_OK, "%s", fail.text);
+    return count;
+}
+
+static void
+not_redacted(const char *records, abx_status status, const char *why)
+{
+    struct fail fail = { 0 };
+    uint64_t count;
+
+    ck_assert_int_eq(redact(records, &count, &fail), status);
+    ck_assert_msg(strstr(fail.text, why) != NULL, "%s", fail.text);
+}
+
+/* Whether a text is in any file of the log. */
+static bool
+says(const char *text)
+{
+    char *files[256];
+    size_t n = list_files(files, N_ELEMENTS(files) - 1);
+    bool found = false;
+
+    for (size_t i = 0; i < n; i++) {
+        AUTO(closep) int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+        char *bytes = calloc(1, 65536);
+
+        ck_assert_int_ge(read(fd, bytes, 65535), 0);
+        found |= strstr(bytes, text) != NULL;
+        free(bytes);
+        free(files[i]);
+    }
+    return found;
+}
+
+static void
+append_names(struct audit_log *log, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        char body[64];
+
+        snprintf(body, sizeof body, "{\"type\":\"denial\",\"target\":\"name-%d.\"}", i);
+        append(log, body);
+    }
+}
+
+START_TEST(what_is_redacted_is_gone_from_all_files_and_the_log_goes_on)
+{
+    AUTO(audit_closep) struct audit_log *log = open_with(700, false);
+    char *files[256], before[512], after[512];
+    size_t n, m;
+    uint64_t last;
+
+    append_names(log, 1, 20); /* its number of records is higher: each file but the first begins
+                                 with one of its own */
+    n = list_files(files, N_ELEMENTS(files) - 1);
+    ck_assert_uint_gt(n, 3);
+    ck_assert_int_eq(chmod(files[0], 0400), 0);
+    last = verify_all(&m);
+    snprintf(before, sizeof before, "%s", files[0]);
+    for (size_t i = 0; i < n; i++) {
+        free(files[i]);
+    }
+    ck_assert_uint_eq(redacted("1,2-2"), 2);
+    ck_assert(!says("name-1.") && !says("name-2.") && says("name-3."));
+    ck_assert(says("\"type\":\"redaction\"") && says("\"target\":\"1,2-2\"}"));
+    ck_assert_uint_eq(verify_all(&m), last + 1);
+    snprintf(after, sizeof after, "1-%llu", (unsigned long long)last);
+    ck_assert_uint_eq(redacted(after), 18);
+    ck_assert(!says("name-") && says("\"rotated\"") && says("\"target\":\"1,2-2\"}"));
+    append_names(log, 21, 40); /* by one that had the file open */
+    ck_assert(says("name-40."));
+    ck_assert_uint_eq(verify_all(&m), last + 2 + 20 + m - n);
+    {
+        struct stat file;
+
+        ck_assert_int_eq(stat(before, &file), 0);
+        ck_assert_uint_eq(file.st_mode & 07777, 0400);
+    }
+}
+END_TEST
+
+START_TEST(what_was_redacted_before_is_no_new_act)
+{
+    AUTO(audit_closep) struct audit_log *log = open_log();
+
+    append_names(log, 1, 3);
+    ck_assert_uint_eq(redacted("2"), 1);
+    ck_assert_int_eq(count(), 4);
+    ck_assert_uint_eq(redacted("2"), 0);
+    ck_assert_uint_eq(redacted("4"), 0); /* the act itself */
+    ck_assert_int_eq(count(), 4);
+    ck_assert_uint_eq(read_log().redacted, 1);
+}
+END_TEST
+
+START_TEST(what_cannot_be_redacted_leaves_the_log_as_it_was)
+{
+    static const char *const lists[] = { "", "0", "x", "1,", ",1", "1-", "2-1", "1 ", "-1", "01",
+        "99999999999999999999", "1-2-3" };
+    AUTO(audit_closep) struct audit_log *log = open_log();
+    char text[4096], now[4096], second[80];
+
+    append_names(log, 1, 3);
+    file_text(text, sizeof text);
+    for (size_t i = 0; i < N_ELEMENTS(lists); i++) {
+        not_redacted(lists[i], ABX_ERR_INVALID, "is no list of records");
+    }
+    not_redacted("4", ABX_ERR_INVALID, "records 1 to 3, not 4");
+    not_redacted("2-9", ABX_ERR_INVALID, "records 1 to 3, not 9");
+    snprintf(second, sizeof second, "%s.second", path);
+    ck_assert_int_eq(link(path, second), 0);
+    not_redacted("1", ABX_ERR_IO, "hard link");
+    ck_assert_int_eq(unlink(second), 0);
+    strstr(text, "name-2")[0] = 'N';
+    set_text(text, strlen(text));
+    not_redacted("1", ABX_ERR_IO, "line 2, byte");
+    file_text(now, sizeof now);
+    ck_assert_str_eq(now, text);
+    ck_assert_int_eq(unlink(path), 0);
+    not_redacted("1", ABX_ERR_IO, path);
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+/* Whenever it dies, each record is there or redacted; asked for again all are. */
+START_TEST(redacting_that_is_killed_loses_nothing_and_goes_on)
+{
+    size_t files;
+
+    for (int round = 0; round < 20; round++) {
+        AUTO(audit_closep) struct audit_log *log = open_with(5000, false);
+        char list[32];
+        pid_t child;
+
+        append_names(log, 1, 100);
+        snprintf(list, sizeof list, "1-%d", (int)log->chain.n - 50);
+        child = fork();
+        if (child == 0) {
+            struct fail fail;
+            uint64_t n;
+
+            _exit(redact(list, &n, &fail) != ABX_OK);
+        }
+        for (int i = 0; i < round * 4; i++) { /* a moment that differs */
+            read_log();
+        }
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        redacted(list);
+        verify_all(&files);
+        ck_assert(says("name-100."));
+    }
+}
+END_TEST
+
+START_TEST(writers_go_on_while_records_are_redacted)
+{
+    enum { WRITERS = 3, RECORDS = 200 };
+    pid_t children[WRITERS];
+    size_t files;
+    uint64_t last = 0;
+
+    audit_close(open_log());
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            AUTO(audit_closep) struct audit_log *log = open_with(9000, false);
+
+            append_names(log, 1, RECORDS);
+            _exit(0);
+        }
+    }
+    while (last < WRITERS * RECORDS / 2) {
+        struct audit_file file = read_log();
+        char list[32];
+
+        last = file.last > last ? file.last : last;
+        snprintf(list, sizeof list, "1-%llu", (unsigned long long)(last == 0 ? 1 : last));
+        if (last > 0) {
+            redacted(list);
+        }
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+
+        waitpid(children[i], &status, 0);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_uint_ge(verify_all(&files), WRITERS * RECORDS);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -874,6 +1089,11 @@ make_suite(void)
     tcase_add_test(tcase, a_name_that_the_log_gave_itself_is_taken_off);
     tcase_add_test(tcase, a_file_that_was_laid_where_the_log_goes_on_is_not_used);
     tcase_add_test(tcase, a_break_has_its_file_line_and_byte);
+    tcase_add_test(tcase, what_is_redacted_is_gone_from_all_files_and_the_log_goes_on);
+    tcase_add_test(tcase, what_was_redacted_before_is_no_new_act);
+    tcase_add_test(tcase, what_cannot_be_redacted_leaves_the_log_as_it_was);
+    tcase_add_test(tcase, redacting_that_is_killed_loses_nothing_and_goes_on);
+    tcase_add_test(tcase, writers_go_on_while_records_are_redacted);
     suite_add_tcase(suite, tcase);
     return suite;
 }

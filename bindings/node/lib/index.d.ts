@@ -291,6 +291,8 @@ export declare function preflight(policy?: Policy): Record<string, string>[];
 export declare function verifyAudit(paths: string[]): { outcome: Audit; rows: Record<string, string>[] };
 /** Its records, for people or programs; of one layer (`'filesystem'` and so on) or of all. */
 export declare function renderAudit(paths: string[], options?: { format?: 'text' | 'json' | 'html'; layer?: string }): { outcome: Audit; text: string };
+/** Takes out for good what some records say (`'3,7-9'`); a row for each file that was written anew. */
+export declare function redactAudit(path: string, records: string): Record<string, string>[];
 /** What a policy says of the calls that an audit log tells of; of one file that is named all files of the log are read. */
 export declare function replayAudit(policy: Policy, paths: string[]): { outcome: Replay; rows: Record<string, string>[] };
 export declare function libraryVersion(): string;

@@ -6,5 +6,5 @@ export { answer, Event } from './event.js';
 export { Box } from './box.js';
 export { Context } from './context.js';
 export { Identity } from './identity.js';
-export { libraryVersion, Policy, PolicyBuilder, preflight, renderAudit, replayAudit, request, verifyAudit } from './policy.js';
+export { libraryVersion, Policy, PolicyBuilder, preflight, redactAudit, renderAudit, replayAudit, request, verifyAudit } from './policy.js';
 export { Process } from './process.js';

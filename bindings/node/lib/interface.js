@@ -96,6 +96,7 @@ export const FUNCTIONS = {
   abx_context_supply: "int32_t abx_context_supply(abx_context * context, uint64_t ticket, void * secret, size_t length, int64_t expires_ms, _Out_ abx_error ** reterr)",
   abx_audit_verify: "int32_t abx_audit_verify(str * paths, size_t count, _Out_ abx_report ** ret_report, _Out_ abx_error ** reterr)",
   abx_audit_render: "int32_t abx_audit_render(str * paths, size_t count, str format, str layer, _Out_ void ** ret_text, _Out_ size_t * ret_length, _Out_ abx_error ** reterr)",
+  abx_audit_redact: "int32_t abx_audit_redact(str path, str records, _Out_ abx_report ** ret_report, _Out_ abx_error ** reterr)",
   abx_audit_replay: "int32_t abx_audit_replay(abx_policy * policy, str * paths, size_t count, _Out_ abx_report ** ret_report, _Out_ abx_error ** reterr)",
   abx_preflight: "int32_t abx_preflight(abx_policy * policy, _Out_ abx_report ** ret_report, _Out_ abx_error ** reterr)",
   abx_report_get_count: "size_t abx_report_get_count(abx_report * report)",

@@ -154,6 +154,9 @@ export function renderAudit(paths, { format = 'text', layer } = {}) {
   return { outcome, text: taken(given[0][0], given[1][0]) };
 }
 
+/** Takes out for good what some records of an audit log say: 'N', 'N-M' or several of them with commas. */
+export const redactAudit = (path, records) => rowsOf(made(lib.abx_audit_redact, text(path), text(records)));
+
 /** What a policy says of the calls that an audit log tells of; of one file that is named all files of the log are read. */
 export function replayAudit(policy, paths) {
   const report = [null];

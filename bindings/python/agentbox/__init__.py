@@ -17,13 +17,13 @@ from .event import Answer, Event
 from .identity import Identity
 from .policy import Policy, PolicyBuilder
 from .process import Exit, Process, Result
-from .report import Comparison, Report, preflight, render_audit, replay_audit, verify_audit
+from .report import Comparison, Report, preflight, redact_audit, render_audit, replay_audit, verify_audit
 from .request import Attempt, Decision, Request
 
 __all__ = [
     "Access", "AgentboxError", "Answer", "Attempt", "AsyncBox", "AsyncContext", "AsyncProcess", "Audit", "AuditSync", "Box", "Class", "Comparison", "Context", "Decision", "Event", "EventType",
     "Exit", "ExitReason", "Field", "Identity", "Layer", "Limit", "Policy", "PolicyBuilder", "Process", "Relation", "Replay", "Report", "Request", "RequestKind", "Result",
-    "Retry", "Scope", "Stats", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "render_audit", "replay_audit", "verify_audit",
+    "Retry", "Scope", "Stats", "Status", "Stdio", "Verdict", "Weaken", "errors", "library_version", "preflight", "redact_audit", "render_audit", "replay_audit", "verify_audit",
 ]
 
 

@@ -166,6 +166,7 @@ abx_status abx_box_set_credential(abx_box *box, const char *name, const void *se
 abx_status abx_context_supply(abx_context *context, uint64_t ticket, const void *secret, size_t length, int64_t expires_ms, abx_error **reterr);
 abx_status abx_audit_verify(const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr);
 abx_status abx_audit_render(const char *const *paths, size_t count, const char *format, const char *layer, char **ret_text, size_t *ret_length, abx_error **reterr);
+abx_status abx_audit_redact(const char *path, const char *records, abx_report **ret_report, abx_error **reterr);
 abx_status abx_audit_replay(abx_policy *policy, const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr);
 abx_status abx_preflight(abx_policy *policy, abx_report **ret_report, abx_error **reterr);
 size_t abx_report_get_count(abx_report *report);
@@ -363,14 +364,26 @@ DOCS = {
         'Reads the files of one audit log, oldest first, to their end or to the first place that does not hold; the '
         'outcome is an ABX_AUDIT_*. A row for each file up to there: "file", "records", "first" and "last" (numbers), '
         '"hash" (of the last one), "state" ("whole", "torn", "broken"), "line" and "byte" of the break (else ""), '
-        '"problem". That the newest records were cut off shows only who kept an earlier "last" and "hash". Where the '
-        'first file begins later than with record 1 it is broken, unless its first record says after which full file it '
-        'goes on. ABX_ERR_IO: a file cannot be read, or is no regular file.',
+        '"problem", "redacted" (how many of its records are). That the newest records were cut off shows only who kept '
+        'an earlier "last" and "hash". Where the first file begins later than with record 1 it is broken, unless its '
+        'first record says after which full file it goes on. ABX_ERR_IO: a file cannot be read, or is no regular file.',
     'abx_audit_render':
         'The records up to there, for people ("text", which NULL means), as JSON lines ("json"), or as one page that '
         'loads and runs nothing ("html"); of one layer ("filesystem" and so on) or of all (NULL). The outcome is that '
         'of abx_audit_verify; where a log is not whole the last lines say so. ABX_ERR_INVALID: there is no such format '
         'or layer.',
+    'abx_audit_redact':
+        'Takes out for good what some records of a log say; their numbers and hashes stay, so it holds as before. '
+        "`path` is the log's name, whose full files are looked through, too; `records` are numbers and ranges, such as "
+        '"3,7-9". All of a record goes, which is how far one can be redacted and still be verified; what the log says '
+        'of itself (`rotated`, `recovered`, `lost`, `redaction`) stays. A record of type `redaction`, on the disk '
+        "before anything changes, has the user's number and what was asked for. Each file that has such records is "
+        "written anew with its mode and owner, and takes the old one's name: a crash loses nothing, and the same call "
+        "goes on from there. The log's lock is held meanwhile, and boxes that record wait for it (docs/audit.md). Rows: "
+        '"file" (its name without the directory) and "records", how many were redacted in it now; none where nothing '
+        'was left to redact. ABX_ERR_INVALID: `records` is no such list, or the log does not have them all. ABX_ERR_IO: '
+        "the log is not there, not whole, another user's or open to others, a file of it has another name, or cannot be "
+        'written anew.',
     'abx_audit_replay':
         'What `policy`, as a box of this host would have it, says of the calls that a log tells of; the outcome is an '
         'ABX_REPLAY_*. The files are those of one log, oldest first; where one is given, its full files are read before '

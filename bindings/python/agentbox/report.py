@@ -58,6 +58,12 @@ def render_audit(paths: "Sequence[_raw.Text]", format: str = "text", layer: Opti
     return _raw.known(Audit, outcome), _raw.taken(text, length)
 
 
+@_raw.documented("abx_audit_redact")
+def redact_audit(path: "_raw.Text", records: str) -> Report:
+    """Takes out for good what some records of an audit log say."""
+    return Report(_raw.made(lib.abx_audit_redact, "abx_report", _raw.encode(path), _raw.encode(records)))
+
+
 @_raw.documented("abx_audit_replay")
 def replay_audit(policy: "Policy", paths: "Sequence[_raw.Text]") -> "Tuple[Union[Replay, int], Report]":
     """What a policy says of the calls that an audit log tells of; of one file that is named all files of the log are read."""

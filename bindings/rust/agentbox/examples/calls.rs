@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The forty-three calls of tests/bindings/expected.json, in Rust; what they give, as JSON: calls WORKSPACE
-use agentbox::{replay_audit, AgentBox, Access, Answer, Command, Context, Error, Event, EventType, Exit, Limit, Outcome, Policy, PolicyBuilder, Request, Result, Scope, Stream, Verdict, Weaken};
+use agentbox::{redact_audit, replay_audit, AgentBox, Access, Answer, Command, Context, Error, Event, EventType, Exit, Limit, Outcome, Policy, PolicyBuilder, Request, Result, Scope, Stream, Verdict, Weaken};
 use serde_json::{from_str, json, Map, Value};
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -140,6 +140,7 @@ const POLICIES: &[Call] = &[
         let first = &parsed(&rows)[0];
         Ok(json!([outcome.0, first["change"], first["target"], first["calls"]]))
     }),
+    ("redact", |calls| Ok(parsed(&redact_audit(calls.below("log"), "2")?))),
 ];
 
 const COMMANDS: &[Call] = &[

@@ -36,5 +36,5 @@ pub use event::{Answer, Event};
 pub use kind::ErrorKind;
 pub use policy::{Comparison, Identity, Policy, PolicyBuilder};
 pub use process::{Command, Exit, Exited, Outcome, Process, Stream};
-pub use report::{preflight, render_audit, replay_audit, verify_audit};
+pub use report::{preflight, redact_audit, render_audit, replay_audit, verify_audit};
 pub use request::{Decision, Request};
