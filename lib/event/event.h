@@ -64,6 +64,9 @@ void event_write_text(struct str *out, abx_event *event);
 void event_json(struct str *out, abx_event *event, uint64_t repeats);
 /* The same, of each text at most so many bytes and a mark; what is JSON itself is then a text. */
 void event_json_cut(struct str *out, abx_event *event, size_t most);
+/* The mark: "... (cut, of 5000 bytes)". */
+#define EVENT_CUT "... (cut, of "
+#define EVENT_CUT_END " bytes)"
 /* Appends `,"time":"..."`: RFC 3339 in UTC, to the nanosecond. */
 void event_json_time(struct str *out, int64_t time_ns);
 

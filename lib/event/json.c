@@ -84,7 +84,7 @@ add_beginning(struct str *out, const char *text, size_t most)
         most--;
     }
     str_add_bytes(&cut, text, most);
-    str_printf(&cut, "... (cut, of %zu bytes)", strlen(text));
+    str_printf(&cut, EVENT_CUT "%zu" EVENT_CUT_END, strlen(text));
     if (cut.failed) {
         out->failed = true;
         return;

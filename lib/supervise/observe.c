@@ -242,7 +242,7 @@ tell_would(
     struct fail fail;
     char reason[300];
 
-    snprintf(reason, sizeof reason, "would be denied: %s", ruling->reason);
+    snprintf(reason, sizeof reason, OBSERVED_REASON "%s", ruling->reason);
     grounds.reason = reason;
     if (process != NULL && act->request != ABX_REQUEST_EXEC) {
         process_seen(process, who->program);

@@ -5,6 +5,9 @@
 
 #include "supervise/box.h"
 
+/* How the reason begins of a notice of what the strict policy would deny. */
+#define OBSERVED_REASON "would be denied: "
+
 /* One thing that was done, however often. */
 struct observation {
     uint32_t request, access, port;

@@ -5,7 +5,9 @@
 
 #include "audit/render.h"
 #include "base/mem.h"
+#include "event/event.h"
 #include "event/names.h"
+#include "supervise/observe.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,10 +74,10 @@ number_of(const char *word, const char *(*name_of)(uint32_t), bool is_bit)
 static bool
 was_cut(const char *text)
 {
-    const size_t length = strlen(text);
+    const size_t length = strlen(text), end = strlen(EVENT_CUT_END);
 
-    return length > 7 && strcmp(text + length - 7, " bytes)") == 0 &&
-           strstr(text, "... (cut, of ") != NULL;
+    return length > end && strcmp(text + length - end, EVENT_CUT_END) == 0 &&
+           strstr(text, EVENT_CUT) != NULL;
 }
 
 /* "METHOD URL", as the request that an action was is told; NULL: it was none. */
@@ -224,6 +226,27 @@ take_unless_asked(
 
 /* ---- records by what they are ---- */
 
+/* Of a server or proxy to what was allowed. */
+static bool
+is_answer_from_outside(const struct json *body)
+{
+    return json_member(body, "http_status") != NULL;
+}
+
+/* A policy may be called "boundary" too; the rules of the boundary are not called as its.  Some
+ * addresses are closed to a policy that does not open them. */
+static bool
+is_of_boundary(const struct json *body)
+{
+    const char *rule = body_text(body, "rule");
+
+    return is(body, "source", "boundary") &&
+           (begins(rule, "boundary") ||
+                   (begins(rule, "network:") && strcmp(rule, "network:closed") != 0 &&
+                           strcmp(rule, "network:loopback") != 0 &&
+                           strcmp(rule, "network:mode") != 0));
+}
+
 /* Which are decided by something else than a policy; GAPS: by one. */
 static enum recorded_gap
 gap_of_denial(const struct json *body)
@@ -239,11 +262,10 @@ gap_of_denial(const struct json *body)
     if (strcmp(rule, "identity:delegation") == 0) {
         return GAP_IDENTITY;
     }
-    if (begins(rule, "grant:")) {
+    if (strcmp(rule, "grant:revoked") == 0) {
         return GAP_GRANT;
     }
-    return is(body, "request", "syscall") || is(body, "source", "boundary") ||
-                           is(body, "source", "upstream")
+    return is(body, "request", "syscall") || is_answer_from_outside(body) || is_of_boundary(body)
                    ? GAP_BOUNDARY
                    : GAPS;
 }
@@ -270,10 +292,9 @@ static enum recorded
 take_notice(struct recorded_state *state, const struct json *body, struct recorded_call *call,
         enum recorded_gap *ret_gap)
 {
-    const bool is_observed = begins(body_text(body, "reason"), "would be denied: ");
-    const bool is_answer = is(body, "source", "upstream"); /* to what was allowed */
-    const bool is_action =
-            is(body, "layer", "action") && is(body, "request", "action") && !is_answer;
+    const bool is_observed = begins(body_text(body, "reason"), OBSERVED_REASON);
+    const bool is_action = is(body, "layer", "action") && is(body, "request", "action") &&
+                           !is_answer_from_outside(body);
     const bool is_port = is(body, "request", "listen") && is(body, "rule", "boundary:listen");
     enum recorded found;
 

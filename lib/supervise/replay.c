@@ -15,13 +15,17 @@
 
 #define WHO_BYTES 400u /* of the names in one column of a row; about */
 
+struct names {
+    struct str text;
+    bool has_more; /* than are in the text */
+};
+
 /* Calls that are one row. */
 struct replay_group {
     abx_verdict before, after;
     char *request, *target, *rule, *reason;
     uint64_t calls, first; /* the number of the first record */
-    struct str programs, commands, identities;
-    bool has_more_programs, has_more_commands, has_more_identities;
+    struct names programs, commands, identities;
 };
 
 static void
@@ -31,9 +35,9 @@ group_done(struct replay_group *group)
     free(group->target);
     free(group->rule);
     free(group->reason);
-    str_done(&group->programs);
-    str_done(&group->commands);
-    str_done(&group->identities);
+    str_done(&group->programs.text);
+    str_done(&group->commands.text);
+    str_done(&group->identities.text);
 }
 
 abx_status
@@ -67,6 +71,14 @@ struct decided {
     bool is_gap; /* arguments are wanted that are not in the log */
 };
 
+static void
+deny_arguments(struct decided *decided)
+{
+    decided->ruling.verdict = ABX_VERDICT_DENY;
+    decided->ruling.id = "action:arguments";
+    decided->ruling.reason = decided->fail.text;
+}
+
 /* False: no memory. */
 static bool
 decide_arguments(
@@ -78,9 +90,7 @@ decide_arguments(
 
     free(form.arguments);
     if (r < 0) {
-        decided->ruling.verdict = ABX_VERDICT_DENY;
-        decided->ruling.id = "action:arguments";
-        decided->ruling.reason = decided->fail.text;
+        deny_arguments(decided);
     }
     return r != ABX_ERR_NOMEM;
 }
@@ -96,9 +106,7 @@ decide_http(struct replay *replay, const struct recorded_call *call, struct deci
     bool ok = r != ABX_ERR_NOMEM;
 
     if (r < 0) {
-        decided->ruling.verdict = ABX_VERDICT_DENY;
-        decided->ruling.id = "action:arguments";
-        decided->ruling.reason = decided->fail.text;
+        deny_arguments(decided);
         return ok;
     }
     if (action.name != NULL && policy_action_has_arguments(replay->policy, action.name)) {
@@ -201,11 +209,12 @@ add_target(const struct recorded_call *call, struct str *out)
 
 /* Each name once; where there are too many, that is said. */
 static void
-add_name(struct str *names, bool *has_more, const char *name)
+add_name(struct names *names, const char *name)
 {
+    struct str *text = &names->text;
     const size_t length = strlen(name);
 
-    for (const char *at = names->data; at != NULL && *at != '\0'; at += strspn(at, "; ")) {
+    for (const char *at = text->data; at != NULL && *at != '\0'; at += strspn(at, "; ")) {
         const size_t other = strcspn(at, ";");
 
         if (other == length && strncmp(at, name, length) == 0) {
@@ -213,16 +222,16 @@ add_name(struct str *names, bool *has_more, const char *name)
         }
         at += other;
     }
-    if (length == 0 || *has_more) {
+    if (length == 0 || names->has_more) {
         return;
     }
-    if (names->length + length > WHO_BYTES) {
-        *has_more = true;
-        str_add(names, names->length == 0 ? "..." : "; ...");
+    if (text->length + length > WHO_BYTES) {
+        names->has_more = true;
+        str_add(text, text->length == 0 ? "..." : "; ...");
         return;
     }
-    str_add(names, names->length == 0 ? "" : "; ");
-    str_add(names, name);
+    str_add(text, text->length == 0 ? "" : "; ");
+    str_add(text, name);
 }
 
 static void
@@ -259,11 +268,11 @@ add_who(struct replay_group *group, const struct json *body)
     if (command.failed || identity.failed) {
         return false;
     }
-    add_name(&group->programs, &group->has_more_programs, body_text(body, "program"));
-    add_name(&group->commands, &group->has_more_commands, command.data == NULL ? "" : command.data);
-    add_name(&group->identities, &group->has_more_identities,
-            identity.data == NULL ? "" : identity.data);
-    return !group->programs.failed && !group->commands.failed && !group->identities.failed;
+    add_name(&group->programs, body_text(body, "program"));
+    add_name(&group->commands, command.data == NULL ? "" : command.data);
+    add_name(&group->identities, identity.data == NULL ? "" : identity.data);
+    return !group->programs.text.failed && !group->commands.text.failed &&
+           !group->identities.text.failed;
 }
 
 /* A new group; NULL: no memory. */
@@ -314,10 +323,11 @@ group_of(struct replay *replay, const struct recorded_call *call, const struct r
                                                    target.data == NULL ? "" : target.data, record);
 }
 
+/* How many calls a record is of; one that says nothing is of one. */
 static uint64_t
 times_of(const struct json *body)
 {
-    const struct json *repeats = json_member(body, "repeats");
+    const struct json *repeats = body == NULL ? NULL : json_member(body, "repeats");
 
     return repeats != NULL && json_kind_of(repeats) == JSON_KIND_INTEGER && json_number(repeats) > 0
                    ? (uint64_t)json_number(repeats)
@@ -333,14 +343,14 @@ take_call(
     struct replay_group *group;
 
     if (!policy_request_is_valid(&call->request)) {
-        replay->gaps[GAP_UNREADABLE]++;
+        replay->gaps[GAP_UNREADABLE] += times_of(body);
         return true;
     }
     if (!decide(replay, call, &decided)) {
         return false;
     }
     if (decided.is_gap) {
-        replay->gaps[GAP_BODY]++;
+        replay->gaps[GAP_BODY] += times_of(body);
         return true;
     }
     if (decided.ruling.verdict == call->before) {
@@ -371,7 +381,7 @@ replay_record(void *data, const struct record *record)
     bool ok = found != RECORDED_NOMEM;
 
     if (found == RECORDED_GAP) {
-        replay->gaps[gap]++;
+        replay->gaps[gap] += times_of(body);
     } else if (found == RECORDED_CALL) {
         ok = take_call(replay, &call, body, record->n);
     }
@@ -411,15 +421,19 @@ static const struct {
     { ABX_VERDICT_ALLOW, "allowed" },
 };
 
+static const char *
+text_of(const struct names *names)
+{
+    return names->text.data == NULL ? "" : names->text.data;
+}
+
 static bool
 add_group_row(abx_report *report, const struct replay_group *group, const char *change)
 {
     char calls[24], first[24];
     const char *texts[] = { change, group->request, group->target, verdict_words[group->before],
         verdict_words[group->after], group->rule, group->reason, calls, first,
-        group->programs.data == NULL ? "" : group->programs.data,
-        group->commands.data == NULL ? "" : group->commands.data,
-        group->identities.data == NULL ? "" : group->identities.data };
+        text_of(&group->programs), text_of(&group->commands), text_of(&group->identities) };
 
     snprintf(calls, sizeof calls, "%" PRIu64, group->calls);
     snprintf(first, sizeof first, "%" PRIu64, group->first);

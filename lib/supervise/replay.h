@@ -14,7 +14,7 @@ struct replay {
     struct intern keys; /* of the groups, in their order */
     struct vec groups; /* struct replay_group */
     uint64_t same; /* calls that are decided as they were */
-    uint64_t gaps[GAPS]; /* records that are not asked about, by why */
+    uint64_t gaps[GAPS]; /* that are not asked about, by why */
 };
 
 /* `policy` as a box of this host would have it. */

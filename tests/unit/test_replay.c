@@ -216,6 +216,30 @@ static const struct one {
             { "{\"type\":\"denial\",\"request\":\"path\",\"access\":\"write\",\"target\":\"/tmp/"
               "x\",\"rule\":\"boundary:changed\",\"source\":\"boundary\"}" },
             "skipped", "boundary", NULL, NULL, NULL },
+    { "what the boundary does not let through by itself",
+            { "{\"type\":\"denial\",\"request\":\"connect\",\"target\":\"a.test\",\"port\":443,"
+              "\"rule\":\"network:ech\",\"source\":\"boundary\"}" },
+            "skipped", "boundary", NULL, NULL, NULL },
+    { "an address that the policy did not open",
+            { "{\"type\":\"denial\",\"request\":\"connect\",\"target\":\"a.test\",\"asked\":\"10.0."
+              "0.1\",\"port\":443,\"rule\":\"network:closed\",\"source\":\"boundary\"}" },
+            "same", NULL, NULL, NULL, NULL },
+    { "a denial of a policy that is called 'boundary'",
+            { "{\"type\":\"denial\",\"request\":\"path\",\"access\":\"write\",\"target\":\"/tmp/"
+              "x\",\"rule\":\"/filesystem/write/deny/0\",\"source\":\"boundary\"}" },
+            "allowed", "write", "/tmp/x", "deny", NULL },
+    { "a denial of a policy that is called 'upstream'",
+            { "{\"type\":\"denial\",\"request\":\"path\",\"access\":\"write\",\"target\":\"/tmp/"
+              "x\",\"rule\":\"default\",\"source\":\"upstream\"}" },
+            "allowed", "write", "/tmp/x", "deny", NULL },
+    { "an action of a policy that is called 'upstream'",
+            { "{\"type\":\"notice\",\"layer\":\"action\",\"request\":\"action\",\"target\":"
+              "\"hire\",\"rule\":\"/actions/0\",\"source\":\"upstream\"}" },
+            "asked", "action", "hire {}", "allow", NULL },
+    { "a rule that is called like a grant",
+            { "{\"type\":\"denial\",\"request\":\"path\",\"access\":\"write\",\"target\":\"/tmp/"
+              "x\",\"rule\":\"grant:nobody\"}" },
+            "allowed", "write", "/tmp/x", "deny", NULL },
     { "a limit",
             { "{\"type\":\"denial\",\"layer\":\"limit\",\"request\":\"action\",\"target\":\"act\","
               "\"verb\":\"{\\\"n\\\":1}\"}" },
@@ -307,6 +331,31 @@ START_TEST(equal_calls_are_one_row_with_whose_they_were)
     expect(report, 1, "target", "/tmp/y");
     expect(report, 2, "change", "same");
     expect(report, 2, "calls", "0");
+}
+END_TEST
+
+START_TEST(what_is_not_asked_about_is_counted_in_calls)
+{
+    static const char *const bodies[] = {
+        "{\"type\":\"denial\",\"request\":\"syscall\",\"target\":\"mount\",\"repeats\":1000}",
+        "{\"type\":\"denial\",\"request\":\"syscall\",\"target\":\"mount\"}",
+        "{\"type\":\"denial\",\"request\":\"http\",\"target\":\"https://api.test/"
+        "act\",\"verb\":\"POST\",\"repeats\":20}",
+        "{\"type\":\"denial\",\"request\":\"path\",\"access\":\"write\",\"target\":\"tmp\","
+        "\"repeats\":3}",
+        NULL,
+    };
+    AUTO(abx_report_unrefp) abx_report *report = NULL;
+
+    write_log(bodies, 0);
+    report = replay(ABX_REPLAY_SAME);
+    ck_assert_uint_eq(abx_report_get_count(report), 4);
+    expect(report, 1, "request", "unreadable");
+    expect(report, 1, "calls", "3");
+    expect(report, 2, "request", "boundary");
+    expect(report, 2, "calls", "1001");
+    expect(report, 3, "request", "body");
+    expect(report, 3, "calls", "20");
 }
 END_TEST
 
@@ -499,6 +548,7 @@ make_suite(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, each_record_is_what_it_tells_of, 0, N_ELEMENTS(ones));
     tcase_add_test(tcase, equal_calls_are_one_row_with_whose_they_were);
+    tcase_add_test(tcase, what_is_not_asked_about_is_counted_in_calls);
     tcase_add_test(tcase, many_names_are_cut_and_that_is_said);
     tcase_add_test(tcase, the_name_of_a_log_is_all_its_files);
     tcase_add_test(tcase, a_record_in_part_is_counted_and_the_others_are_replayed);
