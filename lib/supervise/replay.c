@@ -81,18 +81,43 @@ deny_arguments(struct decided *decided)
 
 /* False: no memory. */
 static bool
-decide_arguments(
-        struct replay *replay, const char *action, const char *arguments, struct decided *decided)
+decide_input(struct replay *replay, const char *action, const struct action_input *input,
+        struct decided *decided)
 {
-    const struct action_input input = { .json = arguments, .json_length = strlen(arguments) };
     struct action_form form = { NULL };
-    abx_status r = policy_action_read(replay->policy, action, &input, &form, &decided->fail);
+    abx_status r = policy_action_read(replay->policy, action, input, &form, &decided->fail);
 
     free(form.arguments);
     if (r < 0) {
         deny_arguments(decided);
     }
     return r != ABX_ERR_NOMEM;
+}
+
+static bool
+decide_arguments(
+        struct replay *replay, const char *action, const char *arguments, struct decided *decided)
+{
+    const struct action_input input = { .json = arguments, .json_length = strlen(arguments) };
+
+    return decide_input(replay, action, &input, decided);
+}
+
+/* What its path and query say is all there is of a request without a body. */
+static bool
+decide_url(struct replay *replay, const struct http_action *action, struct decided *decided)
+{
+    const struct action_input input = { .texts = action->texts.data,
+        .n_texts = action->texts.count };
+
+    return decide_input(replay, action->name, &input, decided);
+}
+
+/* RFC 9110, 9.3.1 and 9.3.2: content in these means nothing. */
+static bool
+has_body(const char *method)
+{
+    return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0;
 }
 
 /* A request may count as an action, whose arguments are in the log if it did before. */
@@ -110,8 +135,11 @@ decide_http(struct replay *replay, const struct recorded_call *call, struct deci
         return ok;
     }
     if (action.name != NULL && policy_action_has_arguments(replay->policy, action.name)) {
-        decided->is_gap = call->arguments == NULL;
-        ok = decided->is_gap || decide_arguments(replay, action.name, call->arguments, decided);
+        decided->is_gap = call->arguments == NULL && has_body(method);
+        ok = decided->is_gap ? true
+             : call->arguments != NULL
+                     ? decide_arguments(replay, action.name, call->arguments, decided)
+                     : decide_url(replay, &action, decided);
     }
     http_action_done(&action);
     return ok;

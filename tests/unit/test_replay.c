@@ -24,7 +24,9 @@ static const char document[] =
         "\"exec\":{\"deny\":[\"/usr/bin/env\"]}},"
         "\"network\":{\"mode\":\"filtered\",\"allow\":[\"a.test\",{\"host\":\"api.test\",\"http\":["
         "{\"methods\":[\"GET\"],\"path\":\"/open/**\"},{\"methods\":[\"POST\"],\"path\":\"/act\","
-        "\"action\":\"act\"}]}],\"ask\":[\"ask.test\"],\"sockets\":[\"/run/one.sock\"]},"
+        "\"action\":\"act\"},{\"methods\":[\"GET\",\"HEAD\"],\"path\":\"/of/"
+        "{n}\",\"action\":\"act\"}]}],"
+        "\"ask\":[\"ask.test\"],\"sockets\":[\"/run/one.sock\"]},"
         "\"actions\":[{\"name\":\"act\",\"verdict\":\"allow\",\"arguments\":{\"n\":{\"type\":"
         "\"integer\",\"maximum\":9}}},{\"name\":\"hire\",\"verdict\":\"ask\"}],"
         "\"credentials\":[{\"name\":\"key\",\"env\":\"KEY\",\"hosts\":[\"api.test\"]}]}";
@@ -139,6 +141,14 @@ static const struct one {
             { "{\"type\":\"denial\",\"request\":\"http\",\"target\":\"https://api.test/"
               "act\",\"verb\":\"POST\"}" },
             "skipped", "body", NULL, NULL, NULL },
+    { "a request without a body whose arguments are in its path",
+            { "{\"type\":\"denial\",\"request\":\"http\",\"target\":\"https://api.test/of/"
+              "3\",\"verb\":\"GET\"}" },
+            "allowed", "GET", "https://api.test/of/3", "deny", NULL },
+    { "one whose arguments do not fit",
+            { "{\"type\":\"denial\",\"request\":\"http\",\"target\":\"https://api.test/of/"
+              "3?x=1\",\"verb\":\"HEAD\"}" },
+            "same", NULL, NULL, NULL, NULL },
     { "an action that was a request",
             { "{\"type\":\"denial\",\"layer\":\"action\",\"request\":\"action\",\"target\":\"old\","
               "\"asked\":\"POST https://api.test/act\",\"verb\":\"{\\\"n\\\":3}\"}" },
