@@ -262,7 +262,6 @@ box_free(abx_box *box)
     abx_policy_unref(box->policy);
     identity_unref(box->identity);
     pthread_mutex_destroy(&box->lock);
-    outlet_done(&box->outlet);
     free(box->canary);
     context_unref(box->context);
     free(box);

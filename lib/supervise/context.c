@@ -43,6 +43,7 @@ context_new(const struct backend *backend, const char *init_path, size_t events,
     canary_init(context);
     atomic_flag_clear(&context->dispatching);
     pthread_mutex_init(&context->starting, NULL);
+    pthread_mutex_init(&context->telling, NULL);
     pthread_mutex_init(&context->lock, NULL);
     *ret_context = context;
     return ABX_OK;
@@ -102,6 +103,7 @@ context_unref(abx_context *context)
     audit_close(context->audit);
     free(context->audit_path);
     pthread_mutex_destroy(&context->lock);
+    pthread_mutex_destroy(&context->telling);
     pthread_mutex_destroy(&context->starting);
     free(context->init_path);
     free(context);

@@ -24,6 +24,9 @@ struct abx_context {
     char audit_name[17]; /* of this context in the log; random */
     bool observes; /* its boxes allow what no rule speaks of; set before the first */
     struct event_queue queue;
+    pthread_mutex_t telling; /* after box's and process's locks, before the queue's; guards the next
+                                and each box's outlet, and is held while a record is written */
+    uint64_t sequence; /* of the last event */
     atomic_uint_fast64_t last_box, last_command, last_ticket;
     struct stats stats;
     atomic_flag dispatching;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Owns the order of a box's events and that none is queued before it is recorded.  Any thread. */
+ * Owns the order of a context's events and that none is queued before it is recorded.  Any thread.
+ */
 #include "supervise/outlet.h"
 
 #include "audit/log.h"
@@ -13,13 +14,18 @@ void
 outlet_init(struct outlet *outlet, struct abx_box *box)
 {
     *outlet = (struct outlet){ .box = box };
-    pthread_mutex_init(&outlet->lock, NULL);
 }
 
-void
-outlet_done(struct outlet *outlet)
+static void
+take_turn(struct outlet *outlet)
 {
-    pthread_mutex_destroy(&outlet->lock);
+    pthread_mutex_lock(&outlet->box->context->telling);
+}
+
+static void
+end_turn(struct outlet *outlet)
+{
+    pthread_mutex_unlock(&outlet->box->context->telling);
 }
 
 /* The event's JSON, and whose it is: numbers of boxes begin anew with each context. */
@@ -61,14 +67,14 @@ number(struct outlet *outlet, abx_event *event)
     struct event_field *field = event == NULL ? NULL : event_find(event, ABX_FIELD_SEQUENCE);
 
     if (field != NULL) {
-        field->number = (int64_t)outlet->sequence + 1;
+        field->number = (int64_t)outlet->box->context->sequence + 1;
     }
 }
 
 static void
 count(struct outlet *outlet, const abx_event *event)
 {
-    outlet->sequence += event != NULL;
+    outlet->box->context->sequence += event != NULL;
 }
 
 /* Once until a record could be written again. */
@@ -101,7 +107,7 @@ outlet_tell(struct outlet *outlet, abx_event *event)
     struct fail fail = { 0 };
     abx_status r;
 
-    pthread_mutex_lock(&outlet->lock);
+    take_turn(outlet);
     number(outlet, event);
     r = write_record(outlet, event, &fail);
     count(outlet, event);
@@ -111,7 +117,7 @@ outlet_tell(struct outlet *outlet, abx_event *event)
     } else {
         outlet->failing = false;
     }
-    pthread_mutex_unlock(&outlet->lock);
+    end_turn(outlet);
 }
 
 abx_status
@@ -122,7 +128,7 @@ outlet_permit(struct outlet *outlet, abx_event *event, struct fail *fail)
     if (event == NULL) {
         return fail_nomem(fail);
     }
-    pthread_mutex_lock(&outlet->lock);
+    take_turn(outlet);
     number(outlet, event);
     r = write_record(outlet, event, fail);
     if (r == ABX_OK) {
@@ -133,7 +139,7 @@ outlet_permit(struct outlet *outlet, abx_event *event, struct fail *fail)
         event_unref(event);
         tell_failure(outlet, fail);
     }
-    pthread_mutex_unlock(&outlet->lock);
+    end_turn(outlet);
     return r;
 }
 
@@ -147,14 +153,14 @@ outlet_record(struct outlet *outlet, const struct event_draft *draft, struct fai
         return ABX_OK;
     }
     record = event_make(draft);
-    pthread_mutex_lock(&outlet->lock);
+    take_turn(outlet);
     r = write_record(outlet, record, fail);
     if (r < 0) {
         tell_failure(outlet, fail);
     } else {
         outlet->failing = false;
     }
-    pthread_mutex_unlock(&outlet->lock);
+    end_turn(outlet);
     event_unref(record);
     return r;
 }

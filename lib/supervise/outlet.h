@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The one way of a box's events: into the audit log first, if there is one, then to the host. */
+ * The one way of a box's events: into the audit log first, if there is one, then to the host.  All
+ * boxes of a context take turns, so that its events are numbered as they are queued. */
 #ifndef ABX_SUPERVISE_OUTLET_H
 #define ABX_SUPERVISE_OUTLET_H
 
@@ -9,15 +10,11 @@
 struct abx_box;
 
 struct outlet {
-    pthread_mutex_t lock; /* after box's and process's, before the queue's; guards all below, and is
-                             held while a record is written */
     struct abx_box *box; /* whose it is */
-    uint64_t sequence; /* of the last event */
     bool failing; /* the last record could not be written, and the host was told */
 };
 
 void outlet_init(struct outlet *outlet, struct abx_box *box);
-void outlet_done(struct outlet *outlet);
 
 /* What has happened, or was refused: the host gets to know it also where it cannot be recorded, and
  * that this is so.  Takes the reference; NULL, an event for which there was no memory, counts as

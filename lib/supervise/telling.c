@@ -63,7 +63,7 @@ tell_begin(
         struct event_draft *draft, abx_box *box, uint32_t type, uint64_t command, const char *label)
 {
     *draft = (struct event_draft){ .type = type };
-    draft_number(draft, ABX_FIELD_SEQUENCE, 0); /* given by the queue */
+    draft_number(draft, ABX_FIELD_SEQUENCE, 0); /* given by the outlet */
     draft_number(draft, ABX_FIELD_TIME_NS, event_time_now());
     draft_number(draft, ABX_FIELD_BOX, (int64_t)box->id);
     draft_text(draft, ABX_FIELD_BACKEND, box->context->backend->name);

@@ -246,6 +246,32 @@ START_TEST(started_comes_first_and_exited_last)
 }
 END_TEST
 
+START_TEST(events_of_all_boxes_are_counted_by_their_context)
+{
+    abx_policy *policy = parse(policy_json);
+    abx_process *first = spawn(NULL), *second;
+    abx_box *one = box, *other = NULL;
+    struct fail fail = { 0 };
+
+    ck_assert_int_eq(box_open(context, policy, NULL, &other, &fail), ABX_OK);
+    box = other;
+    second = spawn(NULL);
+    for (int64_t i = 1; i <= 2; i++) {
+        abx_event *event = next_event(ABX_EVENT_STARTED);
+
+        ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_BOX), i);
+        ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_PROCESS), i);
+        ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_SEQUENCE), i);
+        abx_event_unref(event);
+    }
+    box = one;
+    abx_process_unref(first);
+    abx_process_unref(second);
+    box_unref(other);
+    abx_policy_unref(policy);
+}
+END_TEST
+
 START_TEST(a_refused_system_call_is_told_with_its_name)
 {
     abx_process *process = spawn(NULL);
@@ -1066,6 +1092,7 @@ make_suite(void)
     tcase_add_test(tcase, a_loop_of_denials_makes_few_events_and_loses_no_count);
     tcase_add_test(tcase, many_different_denials_stay_bounded_and_counted);
     tcase_add_test(tcase, started_comes_first_and_exited_last);
+    tcase_add_test(tcase, events_of_all_boxes_are_counted_by_their_context);
     tcase_add_test(tcase, a_refused_system_call_is_told_with_its_name);
     tcase_add_test(tcase, background_processes_keep_their_label);
     tcase_add_test(tcase, explain_is_made_from_events_and_empty_without_them);
