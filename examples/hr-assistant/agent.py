@@ -100,7 +100,10 @@ def main() -> None:
     options = parser.parse_args()
     kept = options.folder
     if kept is not None:
-        kept.mkdir(mode=0o700)
+        try:
+            kept.mkdir(mode=0o700)
+        except OSError as error:
+            parser.error(f"FOLDER is made by this, and '{kept}' cannot be: {error.strerror}; name one that is not there yet")
     work = kept.resolve() if kept is not None else pathlib.Path(tempfile.mkdtemp(prefix="agent-", dir="/var/tmp"))
     company, desk, log = Company(work / "company"), HrDesk(options.ask), work / "audit.jsonl"
     os.environ["https_proxy"] = company.proxy  # "upstream": "environment" of the policy

@@ -32,10 +32,17 @@ class HrDesk:
         self.by_hand = by_hand  # whoever runs this answers for them
         self.at_work: Iterator[List[Approver]] = iter([[ANNA], [ANNA], [ANNA, BEN]])  # when the first, second and third question comes
 
+    def agrees(self, approver: Approver) -> bool:
+        try:
+            return input(f"  {approver.name}: do you agree? [yes/no] ").startswith("y")
+        except EOFError:
+            print("nobody is there to answer, which is a no")
+            return False
+
     def ask(self, context: agentbox.Context, event: agentbox.Event) -> agentbox.Answer:
         print("\n" + "".join(f"  | {line}\n" for line in event.to_text().splitlines()), end="")
         for approver in next(self.at_work, [ANNA, BEN]):
-            if self.by_hand and not input(f"  {approver.name}: do you agree? [yes/no] ").startswith("y"):
+            if self.by_hand and not self.agrees(approver):
                 return agentbox.Answer.deny(f"{approver.name} said no", approver=approver.name)
             try:
                 enough = context.answer(event, approver.agree(event))
