@@ -137,8 +137,8 @@ record_text(struct str *out, const struct record *record, const struct json *bod
         add_number(&line, body, "box");
         add_number(&line, body, "command");
         add_name(&line, " for ", body, "principal");
-        add_name(&line, " agent ", body, "agent_session");
-        add_name(&line, " delegation ", body, "delegation");
+        add_name(&line, " by ", body, "agent_session");
+        add_name(&line, " under ", body, "delegation");
         add_name(&line, " call ", body, "label");
         str_add(&line, " ");
         body_summary(body, &line);

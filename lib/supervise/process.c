@@ -187,13 +187,17 @@ judge(abx_process *process, const struct exit_status *status, bool killed)
     }
     if (status->code == SIGXCPU) {
         result->reason = ABX_EXIT_LIMIT;
+        process->limit = "processor time";
+    } else if (status->code == SIGXFSZ) {
+        result->reason = ABX_EXIT_LIMIT;
+        process->limit = "the size of a file";
     } else if (status->code == SIGKILL && process->timed_out) {
         result->reason = ABX_EXIT_TIMEOUT;
     } else if (status->code == SIGKILL && killed) {
         result->reason = ABX_EXIT_KILLED;
     } else if (status->code == SIGKILL && status->killed_for_memory > 0) {
         result->reason = ABX_EXIT_LIMIT;
-        process->no_memory = true;
+        process->limit = "memory";
     }
 }
 

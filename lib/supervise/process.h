@@ -20,7 +20,7 @@ struct abx_process {
     bool started; /* the backend said so */
     bool announced; /* STARTED was queued */
     bool timed_out;
-    bool no_memory; /* it was killed for the box's limit */
+    const char *limit; /* whose reaching ended it, where that is known */
     bool exited;
     abx_exit result;
     int stdio[3]; /* the host's ends, -1: none or taken */

@@ -173,7 +173,7 @@ def audit():
         yield "on whose behalf", len(lines) == 9 and {(line["principal"], line["agent_session"], line["delegation"]) for line in lines} == {
             ("kim@example.com", "s-9", "d-7")}
         shown = call("audit", "show", "named").stdout.splitlines()
-        yield "on whose behalf, for people", len(shown) == 6 and all(" for kim@example.com agent s-9 delegation d-7" in line for line in shown)
+        yield "on whose behalf, for people", len(shown) == 6 and all(" for kim@example.com by s-9 under d-7" in line for line in shown)
         # Its signal, SIGXFSZ, would end the host.
         for limit in (0, 1000, 20000):
             done = subprocess.run(["prlimit", f"--fsize={limit}", agentbox, "run", "--audit", "../small", "--", "true"], cwd=workspace,

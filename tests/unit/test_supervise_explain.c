@@ -415,6 +415,9 @@ static const struct limit_case {
     { "processor time", { .reason = ABX_EXIT_SIGNAL, .code = SIGXCPU }, ABX_EXIT_LIMIT,
             "The command was stopped by its limit on processor time. Instead: do less at once, or "
             "ask for more.\n" },
+    { "the size of a file", { .reason = ABX_EXIT_SIGNAL, .code = SIGXFSZ }, ABX_EXIT_LIMIT,
+            "The command was stopped by its limit on the size of a file. Instead: do less at once, "
+            "or ask for more.\n" },
     { "none", { .reason = ABX_EXIT_SIGNAL, .code = SIGKILL }, ABX_EXIT_SIGNAL, "" },
     { "a fault of its own", { .reason = ABX_EXIT_CODE, .code = 1 }, ABX_EXIT_CODE, "" },
 };
