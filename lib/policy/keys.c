@@ -25,6 +25,17 @@ hash_bytes(uint64_t seed, const void *bytes, size_t length)
     uint64_t hash = seed * 0xff51afd7ed558ccdu + length;
     uint64_t word;
 
+    if (length >= 64) { /* side by side: each multiplication waits for the one before */
+        uint64_t lanes[4] = { hash, hash + 1, hash + 2, hash + 3 };
+
+        for (; length >= 32; at += 32, length -= 32) {
+            for (size_t i = 0; i < 4; i++) {
+                memcpy(&word, at + 8 * i, 8);
+                lanes[i] = mix(lanes[i] ^ word);
+            }
+        }
+        hash = mix(mix(mix(lanes[0] ^ lanes[1]) ^ lanes[2]) ^ lanes[3]);
+    }
     for (; length >= 8; at += 8, length -= 8) {
         memcpy(&word, at, 8);
         hash = mix(hash ^ word);

@@ -47,6 +47,9 @@ kinds_done(struct kinds *kinds)
     intern_done(&kinds->glob_texts);
     intern_done(&kinds->texts);
     intern_done(&kinds->sets);
+    free(kinds->forbidden);
+    free(kinds->ends);
+    free(kinds->ended);
 }
 
 /* Bytes that a component can have, as far as it is up to one byte. */
@@ -154,10 +157,8 @@ kind_of_globs(struct kinds *kinds, const uint64_t *globs)
     kind->only = VEC(uint32_t);
     kind->state = INTERN_NONE;
     kind->is_possible = true;
-    for (uint32_t i = 0; i < kinds->globs.count; i++) {
-        if (has_bit(globs, i) && vec_at(&kinds->globs, struct kind_glob, i)->is_forbidden) {
-            kind->is_possible = false;
-        }
+    for (uint32_t i = 0; i < kinds->n_words; i++) {
+        kind->is_possible &= (globs[i] & kinds->forbidden[i]) == 0;
     }
     return number;
 }
@@ -175,9 +176,9 @@ kind_of_set(struct kinds *kinds, const uint64_t *set)
             return INTERN_NONE;
         }
     }
-    for (uint32_t i = 0; i < kinds->globs.count; i++) {
-        if (has_bit(set, vec_at(&kinds->globs, struct kind_glob, i)->last)) {
-            set_bit(globs, i);
+    for (uint32_t i = 0; i < kinds->n_set_words; i++) {
+        for (uint64_t ends = set[i] & kinds->ends[i]; ends != 0; ends &= ends - 1) {
+            set_bit(globs, kinds->ended[i * 64 + (uint32_t)__builtin_ctzll(ends)]);
         }
     }
     return kind_of_globs(kinds, globs);
@@ -532,6 +533,29 @@ free_examples(struct automaton *automaton, struct fail *fail)
     return ABX_OK;
 }
 
+/* What tells the kind of a set of places quickly. */
+static abx_status
+note_ends(struct kinds *kinds, const struct automaton *automaton, struct fail *fail)
+{
+    kinds->n_set_words = automaton->n_words;
+    kinds->forbidden = calloc(kinds->n_words, sizeof *kinds->forbidden);
+    kinds->ends = calloc(automaton->n_words, sizeof *kinds->ends);
+    kinds->ended = calloc((size_t)automaton->n_words * 64, sizeof *kinds->ended);
+    if (kinds->forbidden == NULL || kinds->ends == NULL || kinds->ended == NULL) {
+        return fail_nomem(fail);
+    }
+    for (uint32_t i = 0; i < kinds->globs.count; i++) {
+        const struct kind_glob *glob = vec_at(&kinds->globs, struct kind_glob, i);
+
+        set_bit(kinds->ends, glob->last);
+        kinds->ended[glob->last] = i;
+        if (glob->is_forbidden) {
+            set_bit(kinds->forbidden, i);
+        }
+    }
+    return ABX_OK;
+}
+
 abx_status
 kinds_finish(struct kinds *kinds, struct work *work, struct fail *fail)
 {
@@ -551,6 +575,7 @@ kinds_finish(struct kinds *kinds, struct work *work, struct fail *fail)
     intern_init(&automaton.symbol_keys);
     intern_init(&automaton.states);
     r = automaton_count_bits(&automaton, fail);
+    r = r == ABX_OK ? note_ends(kinds, &automaton, fail) : r;
     r = r == ABX_OK ? automaton_make_symbols(&automaton, fail) : r;
     r = r == ABX_OK ? classify_names(&automaton, fail) : r;
     r = r == ABX_OK ? explore(&automaton, fail) : r;

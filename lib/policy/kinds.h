@@ -33,6 +33,10 @@ struct kinds {
     struct intern glob_texts, texts, sets; /* numbers are indices of the three above */
     struct vec patterns; /* struct path_pattern *, owned */
     uint32_t n_words; /* of struct kind's `globs` */
+    uint64_t *forbidden; /* globs of names that cannot be */
+    uint64_t *ends; /* bits of the automaton's sets that are the end of a glob */
+    uint32_t *ended; /* by such a bit: that glob */
+    uint32_t n_set_words;
 };
 
 void kinds_init(struct kinds *kinds, bool of_urls);

@@ -678,6 +678,7 @@ elements_done(struct walker *walker)
         vec_done(&set->by_name);
         vec_done(&set->by_glob);
         vec_done(&set->groups);
+        vec_done(&set->by_kind);
     }
     for (size_t i = 0; i < walker->groups.count; i++) {
         vec_done(&vec_at(&walker->groups, struct group, i)->effects);

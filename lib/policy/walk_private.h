@@ -66,6 +66,11 @@ struct judgement {
     bool is_git;
 };
 
+/* An effect of a base's group. */
+struct kind_effect {
+    uint32_t kind, group, effect;
+};
+
 /* The parts that a path waits for are those that stay whatever comes, which are a set of their own,
  * the base, and some that the next component takes or drops. */
 struct set {
@@ -75,6 +80,7 @@ struct set {
     struct vec by_name, by_glob; /* struct wait: of `parts` */
     bool has_groups;
     struct vec groups; /* uint32_t; but for a base only where it differs from what its base does */
+    struct vec by_kind; /* struct kind_effect, sorted: of a base on which such a set stands */
 };
 
 struct wait {

@@ -118,6 +118,7 @@ intern_parts(struct walker *walker, uint32_t base, struct vec *parts)
     set->n = (uint32_t)parts->count - 1;
     set->by_name = set->by_glob = VEC(struct wait);
     set->groups = VEC(uint32_t);
+    set->by_kind = VEC(struct kind_effect);
     return fill_set(walker, set) ? number : INTERN_NONE;
 }
 
@@ -424,30 +425,87 @@ add_taken(struct walker *walker, uint32_t number, uint32_t origin, uint32_t whic
     return add_group(walker, number, &like) != NULL;
 }
 
+static int
+compare_kind_effects(const void *a, const void *b)
+{
+    const struct kind_effect *x = a, *y = b;
+
+    return x->kind != y->kind     ? (x->kind > y->kind) - (x->kind < y->kind)
+           : x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+                                  : (x->effect > y->effect) - (x->effect < y->effect);
+}
+
+/* Once for each base. */
+static bool
+sort_by_kind(const struct walker *walker, struct set *base)
+{
+    if (base->by_kind.count > 0) {
+        return true;
+    }
+    for (size_t i = 0; i < base->groups.count; i++) {
+        uint32_t number = *vec_at(&base->groups, uint32_t, i);
+        const struct vec *effects = &vec_at(&walker->groups, struct group, number)->effects;
+
+        for (size_t k = 0; k < effects->count; k++) {
+            uint32_t effect = *vec_at(effects, uint32_t, k);
+            struct kind_effect *slot = vec_add(&base->by_kind);
+
+            if (slot == NULL) {
+                return false;
+            }
+            *slot = (struct kind_effect){ vec_at(&walker->effects, struct effect, effect)->kind,
+                number, effect };
+        }
+    }
+    if (base->by_kind.count > 1) {
+        qsort(base->by_kind.data, base->by_kind.count, sizeof(struct kind_effect),
+                compare_kind_effects);
+    }
+    return true;
+}
+
+/* Where the effects of the next kind begin. */
+static size_t
+next_kind(const struct vec *by_kind, size_t at)
+{
+    uint32_t kind = vec_at(by_kind, struct kind_effect, at)->kind;
+    size_t low = at + 1, high = by_kind->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (vec_at(by_kind, struct kind_effect, middle)->kind == kind) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 static bool
 add_all_taken(struct walker *walker, uint32_t number)
 {
     uint32_t base = set_at(walker, number)->base;
-    size_t n_groups = set_at(walker, base)->groups.count;
-    bool ok = true;
+    uint64_t cost = 10 + set_at(walker, number)->by_glob.count;
+    bool ok = sort_by_kind(walker, set_at(walker, base));
 
-    for (size_t i = 0; i < n_groups && ok; i++) {
-        uint32_t origin = *vec_at(&set_at(walker, base)->groups, uint32_t, i);
-        size_t n = vec_at(&walker->groups, struct group, origin)->effects.count;
+    for (size_t i = 0; ok && i < set_at(walker, base)->by_kind.count;) {
+        const struct kind_effect taken =
+                *vec_at(&set_at(walker, base)->by_kind, struct kind_effect, i);
+        const struct effect *effect = vec_at(&walker->effects, struct effect, taken.effect);
+        const struct set *set = set_at(walker, number);
 
-        ok = work_spend(walker->walk->work, n * (10 + set_at(walker, number)->by_glob.count));
-        for (size_t k = 0; k < n && ok; k++) {
-            uint32_t which =
-                    *vec_at(&vec_at(&walker->groups, struct group, origin)->effects, uint32_t, k);
-            const struct effect *effect = vec_at(&walker->effects, struct effect, which);
-            const struct set *set = set_at(walker, number);
-
-            if (takes_kind(walker, set, effect->kind) &&
-                    (effect->name == INTERN_NONE ||
-                            !waits_for(set, first_wait(set, effect->name), effect->name))) {
-                ok = add_taken(walker, number, origin, which);
-            }
+        ok = work_spend(walker->walk->work, cost);
+        if (!takes_kind(walker, set, taken.kind)) {
+            i = next_kind(&set_at(walker, base)->by_kind, i);
+            continue;
         }
+        if (ok && (effect->name == INTERN_NONE ||
+                          !waits_for(set, first_wait(set, effect->name), effect->name))) {
+            ok = add_taken(walker, number, taken.group, taken.effect);
+        }
+        i++;
     }
     return ok;
 }

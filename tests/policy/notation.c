@@ -265,7 +265,7 @@ note_parse_request(const char *text, struct note_request *ret_request)
         copy_text(r->verb, by + 4, strlen(by + 4));
         r->request.verb = r->verb;
     }
-    of = strstr(r->target, " of ");
+    of = r->request.kind == ABX_REQUEST_CONNECT ? strstr(r->target, " of ") : NULL;
     if (of != NULL) {
         *of = '\0';
         copy_text(r->name, of + 4, strlen(of + 4));
