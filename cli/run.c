@@ -329,7 +329,9 @@ finish(struct run *run)
         return EXIT_REFUSED;
     }
     if (run->options.explain && abx_process_explain(run->process, "text", &text, &length) >= 0) {
-        fputs(text, stderr);
+        if (length > 0) { /* on a line of its own, however the command's output ended */
+            fprintf(stderr, "\n%s", text);
+        }
         abx_free(text);
     }
     return exit_status(&ended);

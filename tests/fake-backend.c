@@ -227,7 +227,7 @@ struct happening {
     int32_t pid;
     abx_verdict verdict;
     uint32_t type;
-    const char *reason;
+    const char *rule, *reason;
     struct exit_status status;
     bool keeps_output;
 };
@@ -310,15 +310,24 @@ do_report(void *data)
     struct subject subject = { .command = h->command, .pid = 1234 };
 
     boundary->broker->report(
-            boundary->broker->data, h->type, &subject, h->act, NULL, h->reason, NULL);
+            boundary->broker->data, h->type, &subject, h->act, h->rule, h->reason, NULL);
+}
+
+void
+fake_report_by(uint32_t type, uint64_t command, const struct act *act, const char *rule,
+        const char *reason)
+{
+    struct happening h = {
+        .command = command, .type = type, .act = act, .rule = rule, .reason = reason
+    };
+
+    loop_call(boundary->loop, do_report, &h);
 }
 
 void
 fake_report(uint32_t type, uint64_t command, const struct act *act, const char *reason)
 {
-    struct happening h = { .command = command, .type = type, .act = act, .reason = reason };
-
-    loop_call(boundary->loop, do_report, &h);
+    fake_report_by(type, command, act, NULL, reason);
 }
 
 void

@@ -25,6 +25,8 @@ abx_verdict fake_try_by(int32_t pid, uint64_t command, uint32_t access, const ch
 abx_verdict fake_act(uint64_t command, const struct act *act, uint64_t *ret_ticket);
 void fake_withdraw(uint64_t ticket);
 void fake_report(uint32_t type, uint64_t command, const struct act *act, const char *reason);
+void fake_report_by(uint32_t type, uint64_t command, const struct act *act, const char *rule,
+        const char *reason); /* the same, by a rule */
 /* The command writes to its stdout (1) or stderr (2). */
 void fake_write(uint64_t command, int stream, const char *data, size_t length);
 /* The leader ends; with `keeps_output` a background process holds its streams open. */

@@ -46,7 +46,9 @@ class Tools {
   /** What the command printed, and what stopped it: made from events, so that no command can forge it. */
   async run_command(call, { command }) {
     const result = await this.box.run(['sh', '-c', command], { label: call, timeoutMs: 60000 });
-    return `exit ${result.exit.code}\n${result.stdout}${result.stderr}${result.explanation}`;
+    const printed = `${result.stdout}${result.stderr}`;
+    const gap = result.explanation && printed && !printed.endsWith('\n') ? '\n' : ''; // the explanation is a line of its own
+    return `exit ${result.exit.code}\n${printed}${gap}${result.explanation}`;
   }
 
   async request_access(call, { path, why }) {

@@ -50,8 +50,10 @@ class Tools:
     async def run_command(self, call: str, command: str) -> str:
         """What the command printed, and what stopped it: made from events, so that no command can forge it."""
         result = await self.box.run(["sh", "-c", command], label=call, timeout=60)
-        printed = (result.stdout or b"") + (result.stderr or b"")
-        return f"exit {result.exit.code}\n{printed.decode(errors='replace')}{result.explanation}"
+        printed = ((result.stdout or b"") + (result.stderr or b"")).decode(errors="replace")
+        if result.explanation and printed and not printed.endswith("\n"):
+            printed += "\n"  # the explanation is a line of its own, however the output ended
+        return f"exit {result.exit.code}\n{printed}{result.explanation}"
 
     async def request_access(self, call: str, path: str, why: str) -> str:
         if not await ask_person(f"the agent asks to write {ascii(path)} from now on, and says: {ascii(why)}"):

@@ -76,7 +76,10 @@ class Assistant:
         self.calls += 1
         print(f"\n[call-{self.calls}] {call.thought}\n" + "".join(f"  {line}\n" for line in call.command.splitlines()), end="")
         result = box.run(["sh", "-c", call.command], label=f"call-{self.calls}", cwd=self.results, timeout=60)
-        told = (result.stdout + result.stderr).decode() + result.explanation
+        told = (result.stdout + result.stderr).decode()
+        if result.explanation and told and not told.endswith("\n"):
+            told += "\n"  # a line of its own, however the output ended
+        told += result.explanation
         print(told, end="" if told.endswith("\n") or not told else "\n")
         return told
 

@@ -55,6 +55,8 @@ class Server:
         except agentbox.AgentboxError as error:
             return {"content": [{"type": "text", "text": str(error)}], "isError": True}
         printed = ((result.stdout or b"") + (result.stderr or b"")).decode(errors="replace")
+        if result.explanation and printed and not printed.endswith("\n"):
+            printed += "\n"  # the explanation is a line of its own, however the output ended
         return {"content": [{"type": "text", "text": f"exit {result.exit.code}\n{printed}{result.explanation}"}], "isError": not result.ok}
 
     async def on_approval(self, event: agentbox.Event) -> agentbox.Answer:

@@ -72,11 +72,27 @@ add_number(struct str *out, const struct json *body, const char *key)
     }
 }
 
+/* " code 0", " signal 9", " timeout, signal 9" */
+static void
+add_exit(struct str *out, const struct json *body)
+{
+    const char *reason = body_text(body, "exit_reason");
+    const struct json *code =
+            json_kind_of(body) == JSON_KIND_OBJECT ? json_member(body, "exit_code") : NULL;
+
+    if (reason[0] == '\0' || code == NULL || json_kind_of(code) != JSON_KIND_INTEGER) {
+        return;
+    }
+    add_word(out, " ", reason);
+    str_printf(out, "%s %" PRId64,
+            strcmp(reason, "code") == 0 || strcmp(reason, "signal") == 0 ? "" : ", signal",
+            json_number(code));
+}
+
 void
 body_summary(const struct json *body, struct str *out)
 {
-    static const char *const numbers[] = { "port", "repeats", "ticket", "exit_code", "bytes",
-        "records", "uid" };
+    static const char *const numbers[] = { "port", "repeats", "ticket", "bytes", "records", "uid" };
 
     const bool is_action = strcmp(body_text(body, "request"), "action") == 0;
 
@@ -93,7 +109,7 @@ body_summary(const struct json *body, struct str *out)
     add_name(out, " by ", body, "program");
     add_name(out, " rule ", body, "rule");
     add_name(out, " approver ", body, "approver");
-    add_word(out, " ", body_text(body, "exit_reason"));
+    add_exit(out, body);
     add_word(out, ": ", body_text(body, "reason"));
 }
 

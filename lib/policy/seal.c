@@ -182,7 +182,7 @@ static const char *const access_words[] = { [SLOT_READ] = "reading",
     [SLOT_SOCKET] = "connecting",
     [SLOT_CONNECT] = "connecting",
     [SLOT_LISTEN] = "listening",
-    [SLOT_ACTION] = "acting" };
+    [SLOT_ACTION] = "doing" };
 
 static void
 add_author(struct str *out, const struct layer *layer, const struct rule *rule)
@@ -217,8 +217,13 @@ make_sentence(const struct layer *layer, const struct rule *rule)
     } else {
         str_printf(&out, "'%s'", rule->pattern);
     }
-    str_printf(&out, " %s %s by ", verbs[rule->verdict],
-            rule->n_http > 0 ? "requests" : access_words[rule_slot(rule)]);
+    if (rule->kind == ABX_REQUEST_ACTION) { /* its name says what is done */
+        str_printf(&out, " %.*s by ", (int)strlen(verbs[rule->verdict]) - (int)strlen(" for"),
+                verbs[rule->verdict]);
+    } else {
+        str_printf(&out, " %s %s by ", verbs[rule->verdict],
+                rule->n_http > 0 ? "requests" : access_words[rule_slot(rule)]);
+    }
     add_author(&out, layer, rule);
     if (rule->implied) {
         str_printf(&out, ", as its rule for %s implies",

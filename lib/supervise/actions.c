@@ -186,8 +186,8 @@ has_room(abx_box *box, const char *name, uint64_t command, uint32_t limit, const
         return true;
     }
     snprintf(reason, reason_room,
-            "the action '%.100s' may be done %u times in one %s: %u of %u left, and %u wanted",
-            name, limit, where, left, limit, times);
+            "the action '%.100s' may be done %u time%s in one %s: %u of %u left, and %u wanted",
+            name, limit, limit == 1 ? "" : "s", where, left, limit, times);
     return false;
 }
 
@@ -216,8 +216,18 @@ action_has_room(abx_box *box, const char *name, uint64_t command, uint32_t times
 }
 
 struct grounds
-action_refused_grounds(const struct ruling *ruling, uint32_t layer, const char *reason)
+action_refused_grounds(abx_box *box, const struct ruling *ruling, const char *name, uint32_t layer,
+        const char *reason)
 {
+    const abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = name
+    };
+    struct ruling of_action;
+
+    if (layer == ABX_LAYER_LIMIT) { /* which the action has, and no rule about requests */
+        policy_decide(box->resolved, &request, &of_action);
+        ruling = &of_action;
+    }
     return (struct grounds){
         .layer = layer,
         .retry = ABX_RETRY_NONE,

@@ -32,8 +32,8 @@ bool action_as_told(const struct act *act, struct str *asked, struct act *ret_to
 
 /* Why an action that the policy allows is not done after all: `layer` is LIMIT, AUDIT, or
  * ACTION for lack of memory. */
-struct grounds action_refused_grounds(
-        const struct ruling *ruling, uint32_t layer, const char *reason);
+struct grounds action_refused_grounds(abx_box *box, const struct ruling *ruling, const char *name,
+        uint32_t layer, const char *reason);
 /* Whether an action may be done `times` more; else `reason` says why not. */
 bool action_has_room(abx_box *box, const char *name, uint64_t command, uint32_t times, char *reason,
         size_t reason_room);

@@ -417,6 +417,7 @@ ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t 
     }
     if (!within_rate(box)) {
         grounds->failure = ABX_CLASS_LIMIT;
+        grounds->alternative = "do what needs no question first, and try it again in a minute";
         return "too many questions in this minute";
     }
     *ret_ticket = fresh->ticket;

@@ -170,7 +170,7 @@ begin(abx_box *box, const struct subject *subject, const struct act *act,
     if (denied == 0) {
         return ABX_VERDICT_ALLOW;
     }
-    grounds = action_refused_grounds(ruling, denied, reason);
+    grounds = action_refused_grounds(box, ruling, act->action, denied, reason);
     return deny(box, subject, act, &grounds);
 }
 
@@ -203,7 +203,7 @@ ask_if_it_can_be(abx_box *box, const struct subject *subject, const struct act *
             action_has_room(box, act->action, subject->command, 1, reason, sizeof reason)) {
         return ask(box, subject, act, ruling, ret_ticket);
     }
-    grounds = action_refused_grounds(ruling, ABX_LAYER_LIMIT, reason);
+    grounds = action_refused_grounds(box, ruling, act->action, ABX_LAYER_LIMIT, reason);
     return deny(box, subject, act, &grounds);
 }
 

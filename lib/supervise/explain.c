@@ -59,7 +59,8 @@ static const struct {
     { ABX_CLASS_TERMINAL,
             "What follows wanted to ask a person, who is not there: trying the same again will not "
             "help." },
-    { ABX_CLASS_LIMIT, "What follows reached a limit: the same again would reach it, too." },
+    { ABX_CLASS_LIMIT,
+            "What follows reached a limit: the same again right away would reach it, too." },
 };
 
 static void

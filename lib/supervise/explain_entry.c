@@ -194,8 +194,11 @@ add_times(struct str *out, uint64_t times)
 static void
 add_denied(struct str *out, abx_event *event, uint64_t times)
 {
-    str_add(out, event_number(event, ABX_FIELD_CLASS) == ABX_CLASS_APPROVAL ? ": refused when asked"
-                                                                            : ": denied");
+    const char *rule = event_text(event, ABX_FIELD_RULE);
+    const bool was_asked = event_number(event, ABX_FIELD_CLASS) == ABX_CLASS_APPROVAL &&
+                           (rule == NULL || strncmp(rule, "grant:", strlen("grant:")) != 0);
+
+    str_add(out, was_asked ? ": refused when asked" : ": denied");
     add_field(out, " by rule ", event, ABX_FIELD_RULE);
     add_field(out, " of ", event, ABX_FIELD_SOURCE);
     add_times(out, times);
@@ -254,6 +257,16 @@ add_entry(struct str *out, const struct denials *denials, size_t i)
     str_add(out, "\n");
 }
 
+/* That the command was stopped is said before anything else. */
+static bool
+is_stop(abx_event *event)
+{
+    const char *verb = event_text(event, ABX_FIELD_VERB);
+
+    return event_number(event, ABX_FIELD_LAYER) == ABX_LAYER_LIMIT && verb != NULL &&
+           strcmp(verb, "stop") == 0;
+}
+
 void
 explain_class(struct str *out, const struct denials *denials, uint32_t failure, const char *lead)
 {
@@ -261,7 +274,8 @@ explain_class(struct str *out, const struct denials *denials, uint32_t failure, 
     abx_event *event;
 
     for (size_t i = 0; (event = denials_get(denials, i, &times)) != NULL; i++) {
-        if (event_number(event, ABX_FIELD_CLASS) != failure || is_told(denials, i, event)) {
+        if (event_number(event, ABX_FIELD_CLASS) != failure || is_stop(event) ||
+                is_told(denials, i, event)) {
             continue;
         }
         if (lead != NULL) {

@@ -159,6 +159,28 @@ tell_box_limits(abx_process *process, const struct exit_status *status)
     }
 }
 
+/* A limit that ended the command, but for memory, which is told above. */
+static void
+tell_stop(abx_process *process)
+{
+    static const struct {
+        const char *limit, *rule;
+    } rules[] = { { "time", "/limits/wall_ms" }, { "processor time", "/limits/cpu_ms" },
+        { "the size of a file", "/limits/file_size" } };
+    const char *limit = process->result.reason == ABX_EXIT_TIMEOUT ? "time" : process->limit;
+    const struct act act = { .target = limit, .verb = "stop", .content = -1 };
+    struct grounds grounds = { .layer = ABX_LAYER_LIMIT,
+        .reason = "the command was stopped",
+        .alternative = "do less at once, or ask for more" };
+
+    for (size_t i = 0; limit != NULL && i < N_ELEMENTS(rules); i++) {
+        if (strcmp(rules[i].limit, limit) == 0) {
+            grounds.rule = rules[i].rule;
+            tell_limit(process, &act, &grounds, 1);
+        }
+    }
+}
+
 static void
 tell_exit(abx_process *process)
 {
@@ -239,9 +261,10 @@ process_finish(abx_process *process, const struct exit_status *status)
             tell_lost_output(process, i);
         }
     }
-    tell_box_limits(process, how);
-    denials_flush(&process->denials, &box->outlet);
     judge(process, how, was_killed);
+    tell_box_limits(process, how);
+    tell_stop(process);
+    denials_flush(&process->denials, &box->outlet);
     tell_exit(process);
     process->exited = true;
     process->box = NULL;

@@ -146,7 +146,7 @@ tell_act(struct event_draft *draft, const struct subject *subject, const struct 
     draft_number(draft, ABX_FIELD_LAYER, layer);
     add_nonzero(draft, ABX_FIELD_CLASS,
             grounds->failure != 0 ? grounds->failure : class_of(draft->type, layer, act));
-    draft_number(draft, ABX_FIELD_REQUEST, act->request);
+    add_nonzero(draft, ABX_FIELD_REQUEST, act->request);
     add_nonzero(draft, ABX_FIELD_ACCESS, act->access);
     draft_text(draft, ABX_FIELD_TARGET, act->target);
     draft_text(draft, ABX_FIELD_ASKED, act->asked);

@@ -423,7 +423,7 @@ expect_notices_of_grant(uint64_t grant, const char *target)
         ck_assert_uint_lt(n, 2);
         ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_VERB), verbs[n++]);
         ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), rule);
-        ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_SOURCE), "pat");
+        ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_APPROVER), "pat");
         ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_TARGET), target);
     }
     ck_assert_uint_eq(n, 2);

@@ -661,7 +661,7 @@ START_TEST(a_request_is_denied_with_the_reason_of_its_action)
 
     ck_assert_uint_eq(ruling.verdict, ABX_VERDICT_ASK);
     ck_assert_str_eq(ruling.source, "user");
-    ck_assert_str_eq(ruling.reason, "'pay' needs an approval for acting by the policy 'user'");
+    ck_assert_str_eq(ruling.reason, "'pay' needs an approval by the policy 'user'");
 }
 END_TEST
 

@@ -781,7 +781,7 @@ START_TEST(captured_output_is_kept_up_to_the_limit)
     ck_assert_ptr_null(abx_process_get_output(process, 0, &length));
     ck_assert_int_eq(abx_process_explain(process, "text", &text, &length), ABX_OK);
     ck_assert_str_eq(text,
-            "What follows reached a limit: the same again would reach it, too.\n"
+            "What follows reached a limit: the same again right away would reach it, too.\n"
             "- output 'stderr': 4096 bytes were kept, 904 more were written. Instead: have it "
             "print less, or write to a file.\n");
     abx_free(text);

@@ -218,6 +218,7 @@ START_TEST(the_host_and_a_command_share_one_limit)
     ck_assert_ptr_nonnull(event);
     ck_assert_ptr_nonnull(
             strstr(abx_event_get_string(event, ABX_FIELD_REASON), "3 times in one box"));
+    ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_RULE), "/actions/1");
     ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_ASKED), "GET https://hr.test/v1/1");
     abx_event_unref(event);
     expect_verdict("read", "{\"id\":\"1\"}", ABX_VERDICT_DENY, "3 times in one box");

@@ -159,9 +159,11 @@ static const char classes_text[] =
         "What follows wanted to ask a person, who is not there: trying the same again will not "
         "help.\n"
         "- write '/dev/tty' by '/usr/bin/fake': the command has no controlling terminal.\n"
-        "What follows reached a limit: the same again would reach it, too.\n"
+        "What follows reached a limit: the same again right away would reach it, too.\n"
         "- write '/w/later' by '/usr/bin/fake': denied by rule '/filesystem/write/ask/1' of "
-        "'task'. Reason: too many questions in this minute.\n";
+        "'task'. Reason: too many questions in this minute. Instead: do what needs no question "
+        "first, "
+        "and try it again in a minute.\n";
 
 START_TEST(failures_are_told_by_classes_with_what_to_do_next)
 {
@@ -347,6 +349,34 @@ START_TEST(a_secret_that_may_not_go_somewhere_is_a_matter_of_policy)
 }
 END_TEST
 
+START_TEST(json_has_an_entry_for_the_limit_that_ended_a_command)
+{
+    static const struct exit_status out_of_time = { .reason = ABX_EXIT_SIGNAL, .code = SIGXCPU };
+    const char *json;
+
+    fake_exit_as(command, &out_of_time);
+    json = explain("json");
+    ck_assert_msg(
+            strstr(json, "\"layer\":\"limit\",\"class\":\"limit\",\"target\":\"processor time\","
+                         "\"verb\":\"stop\",\"rule\":\"/limits/cpu_ms\"") != NULL,
+            "%s", json);
+}
+END_TEST
+
+START_TEST(what_a_grant_that_is_over_denies_was_not_asked)
+{
+    const struct act act = { .request = ABX_REQUEST_PATH,
+        .layer = ABX_LAYER_APPROVAL,
+        .access = ABX_ACCESS_WRITE,
+        .target = "/w/f",
+        .content = -1 };
+
+    fake_report_by(
+            ABX_EVENT_DENIAL, command, &act, "grant:revoked", "the host took the grant back");
+    ck_assert_ptr_nonnull(strstr(explain("text"), "': denied by rule 'grant:revoked'"));
+}
+END_TEST
+
 /* ---- questions that nobody answered ---- */
 #define UNANSWERED                                                                                 \
     "- write '/w/ask' by '/usr/bin/fake': the command ended before anybody answered. Instead: "
@@ -400,16 +430,16 @@ static const struct limit_case {
             { .reason = ABX_EXIT_SIGNAL, .code = SIGKILL, .killed_for_memory = 1 }, ABX_EXIT_LIMIT,
             "The command was stopped by its limit on memory. Instead: do less at once, or ask for "
             "more.\n"
-            "What follows reached a limit: the same again would reach it, too.\n"
+            "What follows reached a limit: the same again right away would reach it, too.\n"
             "- limit 'memory': processes were killed, since the box had no memory left. Instead: "
             "do less at once, or ask for more memory.\n" },
     { "memory of a process of it", { .reason = ABX_EXIT_CODE, .code = 137, .killed_for_memory = 2 },
             ABX_EXIT_CODE,
-            "What follows reached a limit: the same again would reach it, too.\n"
+            "What follows reached a limit: the same again right away would reach it, too.\n"
             "- limit 'memory', 2 times: processes were killed, since the box had no memory left. "
             "Instead: do less at once, or ask for more memory.\n" },
     { "processes", { .reason = ABX_EXIT_CODE, .code = 1, .processes_refused = 7 }, ABX_EXIT_CODE,
-            "What follows reached a limit: the same again would reach it, too.\n"
+            "What follows reached a limit: the same again right away would reach it, too.\n"
             "- limit 'processes', 7 times: processes and threads were not started, since the box "
             "may have no more. Instead: start fewer at a time, or ask for more processes.\n" },
     { "processor time", { .reason = ABX_EXIT_SIGNAL, .code = SIGXCPU }, ABX_EXIT_LIMIT,
@@ -450,6 +480,8 @@ make_suite(void)
     tcase_add_test(tcase, one_answer_for_two_reasons_is_two_failures);
     tcase_add_test(tcase, a_secret_that_nobody_gives_is_a_matter_of_who_asks);
     tcase_add_test(tcase, a_secret_that_may_not_go_somewhere_is_a_matter_of_policy);
+    tcase_add_test(tcase, json_has_an_entry_for_the_limit_that_ended_a_command);
+    tcase_add_test(tcase, what_a_grant_that_is_over_denies_was_not_asked);
     tcase_add_test(tcase, a_command_that_is_killed_while_it_is_held_is_told_for_what);
     tcase_add_test(tcase, a_call_that_gave_up_is_told_when_its_command_ends);
     tcase_add_test(tcase, a_question_that_is_open_when_the_box_closes_is_told);
