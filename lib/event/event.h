@@ -12,7 +12,7 @@
 #define EVENT_FIELDS_MAX 40u
 
 /* What only audit records have: no event of these types is queued. */
-enum { RECORD_OPENED = 0x100, RECORD_SPAWN, RECORD_SUPPLY, RECORD_CLOSED };
+enum { RECORD_OPENED = 0x100, RECORD_SPAWN, RECORD_SUPPLY, RECORD_CLOSED, RECORD_REFUSED };
 enum { FIELD_DIGEST = 0x10000, FIELD_EXPIRES_MS };
 
 struct event_field {

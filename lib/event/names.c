@@ -28,7 +28,7 @@ name_of_event(uint32_t type)
         [ABX_EVENT_NOTICE] = "notice",
     };
 
-    static const char *const records[] = { "opened", "spawn", "supply", "closed" };
+    static const char *const records[] = { "opened", "spawn", "supply", "closed", "refused" };
 
     return type >= RECORD_OPENED ? pick(records, N_ELEMENTS(records), type - RECORD_OPENED)
                                  : pick(names, N_ELEMENTS(names), type);

@@ -158,9 +158,6 @@ box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_b
     AUTO(box_unrefp) abx_box *box = NULL;
     abx_status r;
 
-    if (identity_check(identity, fail) < 0) {
-        return fail->status;
-    }
     r = context_start(context, fail);
     if (r < 0) {
         return r;
@@ -168,6 +165,10 @@ box_open(abx_context *context, abx_policy *policy, abx_identity *identity, abx_b
     box = box_new(context, policy, identity);
     if (box == NULL || !enlist(box)) {
         return fail_nomem(fail);
+    }
+    if (identity_check(identity, fail) < 0) {
+        record_refused(box);
+        return fail->status;
     }
     r = build(box, fail);
     if (r == ABX_OK) {

@@ -81,6 +81,21 @@ record_opened(abx_box *box, struct fail *fail)
 }
 
 void
+record_refused(abx_box *box)
+{
+    const struct grounds grounds = identity_grounds(box);
+    struct event_draft draft;
+    struct fail untold; /* it does not open in any case */
+
+    tell_begin(&draft, box, RECORD_REFUSED, 0, NULL);
+    draft_number(&draft, ABX_FIELD_LAYER, grounds.layer);
+    draft_text(&draft, ABX_FIELD_RULE, grounds.rule);
+    draft_text(&draft, ABX_FIELD_REASON, grounds.reason);
+    draft_text(&draft, FIELD_DIGEST, abx_policy_get_digest(box->policy));
+    outlet_record(&box->outlet, &draft, &untold);
+}
+
+void
 record_closed(abx_box *box)
 {
     struct event_draft draft;

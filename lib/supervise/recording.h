@@ -9,6 +9,8 @@
 /* The log, and what it goes on in, must be out of reach of what runs in the box. */
 abx_status recording_is_safe(abx_box *box, struct fail *fail);
 abx_status record_opened(abx_box *box, struct fail *fail);
+/* It does not open, since its delegation is over. */
+void record_refused(abx_box *box);
 void record_closed(abx_box *box);
 /* Of a command that starts next: its program, and a digest of all its arguments, in which there may
  * be secrets. */

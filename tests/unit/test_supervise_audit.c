@@ -222,6 +222,21 @@ START_TEST(a_life_is_recorded_in_its_order)
 }
 END_TEST
 
+START_TEST(a_box_that_is_refused_for_its_delegation_is_recorded)
+{
+    abx_identity *identity = NULL;
+    abx_box *other = NULL;
+
+    ck_assert_int_eq(abx_identity_new("kim", "s-9", "d-7", 1, &identity, NULL), ABX_OK);
+    ck_assert_int_eq(abx_box_open(context, box->policy, identity, &other, NULL), ABX_ERR_DENIED);
+    abx_identity_unref(identity);
+    expect_types("opened refused");
+    ck_assert(has("\"layer\":\"identity\""));
+    ck_assert(has("\"delegation\":\"d-7\""));
+    ck_assert(has("\"rule\":\"identity:delegation\""));
+}
+END_TEST
+
 START_TEST(what_the_host_is_told_is_recorded_before)
 {
     abx_process *process = spawn();
@@ -502,6 +517,7 @@ make_suite(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, a_life_is_recorded_in_its_order);
+    tcase_add_test(tcase, a_box_that_is_refused_for_its_delegation_is_recorded);
     tcase_add_test(tcase, what_the_host_is_told_is_recorded_before);
     tcase_add_test(tcase, a_box_has_the_digest_of_its_policy_and_a_command_that_of_its_arguments);
     tcase_add_test(tcase, no_argument_and_no_value_of_the_environment_is_recorded);
