@@ -296,7 +296,9 @@ ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_le
  * A path or URL that ends in a slash and two stars means all below, with any query.  A request that counts as an
  * action with arguments is granted as the action only.  `expires_ms` is Unix time, 0 is never, and what is over is
  * ABX_ERR_INVALID; 0 uses is unlimited; `approver` is a name as in abx_answer, or NULL.  It lifts what the policy asks about or has no rule for, never what a rule denies:
- * that is ABX_ERR_DENIED, and below a target with two stars it stays denied.  Limits of an action stay.  ABX_ERR_DENIED
+ * that is ABX_ERR_DENIED, and below a target with two stars it stays denied (nothing below can be lifted:
+ * ABX_ERR_DENIED).  To a host that is allowed with rules about requests, `http`, a rule denies what these leave out,
+ * and a grant of the connection is ABX_ERR_DENIED, since it is allowed already.  Limits of an action stay.  ABX_ERR_DENIED
  * also: arguments do not fit the action, or the delegation of the box has expired.  Given and taken back, it is a
  * NOTICE of layer APPROVAL with the rule "grant:N", what it adds (ABX_FIELD_ADDS: with its expiry and uses) and the
  * approver; an action that is done under it has that rule and approver in its own NOTICE. */

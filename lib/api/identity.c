@@ -10,7 +10,8 @@ abx_identity_new(const char *principal, const char *agent_session, const char *d
     struct fail fail = { 0 };
 
     if (principal == NULL || agent_session == NULL || ret_identity == NULL) {
-        fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument");
+        fail_set(&fail, ABX_ERR_INVALID, 0, "identity:text",
+                "an identity has a principal and an agent session, and neither is NULL");
     } else if (identity_new(principal, agent_session, delegation, delegation_expires_ms,
                        ret_identity, &fail) == ABX_OK) {
         return ABX_OK;

@@ -119,6 +119,9 @@ bool http_method_is_valid(const char *method);
 /* Whether the request to `url`, whatever its query, is for what lies below `base`; both are spelled
  * so. */
 bool policy_url_is_below(const char *url, const char *base);
+/* Whether some rule may ask about what lies below this path, or URL with its method, so that a
+ * grant for all of it could lift something (below.c). */
+bool policy_asks_below(abx_policy *policy, const abx_request *request);
 /* The field in which that host is told on whose behalf a request is made, or NULL. */
 const char *policy_identity_header(abx_policy *policy, const char *host, uint32_t port);
 /* Whether the credential with this index goes to that host. */

@@ -151,6 +151,53 @@ fail_undeclared(abx_box *box, const char *name, struct fail *fail)
     return ABX_ERR_DENIED;
 }
 
+/* One place below may be lifted that no rule names, or one that a rule asks about. */
+static abx_status
+check_below(abx_box *box, const abx_request *request, struct fail *fail)
+{
+    const size_t length = strlen(request->target);
+    abx_request sample = *request;
+    AUTO(str_done) struct str target = { 0 };
+    struct ruling ruling;
+    const char *action;
+
+    str_printf(&target, "%s%sanything-that-no-rule-has-a-name-for", request->target,
+            length > 0 && request->target[length - 1] == '/' ? "" : "/");
+    if (target.failed) {
+        return fail_nomem(fail);
+    }
+    sample.target = target.data;
+    action = request->kind == ABX_REQUEST_HTTP
+                     ? policy_http_action_name(box->resolved, sample.target, sample.verb)
+                     : NULL;
+    if ((broker_may_grant(box, &sample, &ruling) &&
+                (action == NULL || !policy_action_has_arguments(box->resolved, action))) ||
+            policy_asks_below(box->resolved, request)) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
+            "rule '%.200s' decides all below, where a grant lifts nothing", ruling.id);
+    fail_remedy(fail, action != NULL ? "grant that action with its arguments"
+                                     : "grant what the policy asks about, or has no rule for");
+    return ABX_ERR_DENIED;
+}
+
+/* A connection is open already where its requests are decided one by one. */
+static abx_status
+check_is_whole(
+        abx_box *box, const abx_request *request, const struct ruling *ruling, struct fail *fail)
+{
+    if (request->kind != ABX_REQUEST_CONNECT || ruling->verdict != ABX_VERDICT_ALLOW ||
+            !policy_reads_http(box->resolved, request->target, request->port)) {
+        return ABX_OK;
+    }
+    fail_set(fail, ABX_ERR_DENIED, 0, "grant:target",
+            "requests to '%.150s' port %u are decided one by one, and the connection is allowed",
+            request->target, request->port);
+    fail_remedy(fail, "grant the request");
+    return ABX_ERR_DENIED;
+}
+
 static abx_status
 check_liftable(abx_box *box, const struct grant *grant, struct fail *fail)
 {
@@ -164,8 +211,11 @@ check_liftable(abx_box *box, const struct grant *grant, struct fail *fail)
     };
     struct ruling ruling;
 
-    if (grant->below || broker_may_grant(box, &request, &ruling)) {
-        return ABX_OK;
+    if (grant->below) {
+        return check_below(box, &request, fail);
+    }
+    if (broker_may_grant(box, &request, &ruling)) {
+        return check_is_whole(box, &request, &ruling, fail);
     }
     if (request.kind == ABX_REQUEST_ACTION && ruling.rule == UINT32_MAX) {
         return fail_undeclared(box, grant->target, fail);

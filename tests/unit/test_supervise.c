@@ -689,6 +689,10 @@ START_TEST(no_grant_lifts_what_a_rule_denies)
     uint64_t id = abx_process_get_id(process), given;
 
     ck_assert_int_eq(grant("/w/lock", ABX_ACCESS_WRITE, 0, 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("/w/lock/**", ABX_ACCESS_WRITE, 0, 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("/w/lock/a/**", ABX_ACCESS_WRITE, 0, 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("/secret/**", ABX_ACCESS_READ, 0, 0, &given), ABX_ERR_DENIED);
+    ck_assert_int_eq(grant("/w/**", ABX_ACCESS_WRITE, 0, 0, &given), ABX_OK);
     ck_assert_int_eq(grant("/**", ABX_ACCESS_WRITE, 0, 0, &given), ABX_OK);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/w/lock", NULL), ABX_VERDICT_DENY);
     ck_assert_uint_eq(fake_try(id, ABX_ACCESS_WRITE, "/elsewhere", NULL), ABX_VERDICT_ALLOW);

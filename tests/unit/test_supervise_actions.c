@@ -460,9 +460,10 @@ START_TEST(a_request_that_counts_as_an_action_is_granted_as_that)
     ck_assert_ptr_nonnull(strstr(abx_error_get_message(error), "counts as the action 'update'"));
     abx_error_unref(error);
     pattern.target = "https://hr.test/v1/**";
+    ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, NULL, &given, NULL), ABX_ERR_DENIED);
+    pattern.target = "https://hr.test/v2/**"; /* an action without arguments, which is allowed */
+    pattern.verb = "POST";
     ck_assert_int_eq(abx_box_grant(box, &pattern, 0, 0, NULL, &given, NULL), ABX_OK);
-    ck_assert_uint_eq(
-            request(process, "PUT", "https://hr.test/v1/7", "{}", NULL, NULL), ABX_VERDICT_ASK);
 }
 END_TEST
 

@@ -390,6 +390,11 @@ static const struct no_grant_case {
     abx_status status;
 } no_grant_cases[] = {
     { "POST", "https://api.test/v1/users", ABX_ERR_DENIED }, /* a rule leaves it out */
+    { "POST", "https://api.test/v1/**", ABX_ERR_DENIED }, /* and all below */
+    { "PUT", "https://api.test/v2/**", ABX_ERR_DENIED },
+    { "PUT", "https://api.test/v1/a/b/**", ABX_OK },
+    { "PUT", "https://api.test/**", ABX_OK },
+    { "DELETE", "https://api.test/**", ABX_OK },
     { "GET", "https://other.test/v1", ABX_ERR_DENIED }, /* nobody reads them */
     { "PUT", "https://api.test:8443/v1/users", ABX_ERR_DENIED },
     { "put it", "https://api.test/v1/users", ABX_ERR_INVALID },

@@ -4,7 +4,7 @@ import { buffer, lib, struct, text } from './raw.js';
 
 const NUMBERS = ['sequence', 'box', 'process', 'pid', 'port', 'repeats', 'ticket', 'deadlineMs', 'dropped', 'approvers', 'stepUp', 'httpStatus', 'exitCode'];
 const KINDS = ['layer', 'class', 'request', 'access', 'retry', 'exitReason'];
-const TEXTS = ['label', 'program', 'target', 'asked', 'verb', 'rule', 'source', 'reason', 'alternative', 'backend', 'message', 'principal', 'agentSession', 'delegation', 'approver', 'evidence'];
+const TEXTS = ['label', 'program', 'target', 'asked', 'verb', 'rule', 'source', 'reason', 'alternative', 'backend', 'message', 'principal', 'agentSession', 'delegation', 'approver', 'evidence', 'idempotencyKey'];
 const field = (name) => Field[name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()];
 
 /** Something that happened, copied out of the library. A field that it does not have is null, or 0 for a count. */
@@ -17,6 +17,7 @@ export class Event {
       for (const name of TEXTS) this[name] = lib.abx_event_get_string(pointer, field(name));
       this.timeNs = BigInt(lib.abx_event_get_int(pointer, Field.TIME_NS));
       this.adds = JSON.parse(lib.abx_event_get_string(pointer, Field.ADDS) ?? 'null');
+      this.bound = JSON.parse(lib.abx_event_get_string(pointer, Field.BOUND) ?? 'null');
       this.problem = JSON.parse(lib.abx_event_get_string(pointer, Field.PROBLEM) ?? 'null');
       Object.defineProperty(this, 'json', { value: buffer(lib.abx_event_to_json, pointer) });
       Object.defineProperty(this, 'text', { value: buffer(lib.abx_event_to_text, pointer) });

@@ -79,7 +79,7 @@ export declare class PolicyBuilder extends Handle {
 
 /** On whose behalf a box works: names that are on each of its events. */
 export declare class Identity extends Handle {
-  constructor(principal: string, agentSession?: string, delegation?: string, options?: { delegationExpiresMs?: number });
+  constructor(principal: string, agentSession: string, delegation?: string, options?: { delegationExpiresMs?: number });
 }
 
 /** Something that happened; docs/events.md says what each field means. */
@@ -121,8 +121,11 @@ export interface Event {
   readonly delegation: string | null;
   readonly approver: string | null;
   readonly evidence: string | null;
-  /** Of an approval: exactly what an answer for longer than once would add. */
+  readonly idempotencyKey: string | null;
+  /** Of an approval: exactly what an answer for longer than once would add; of a grant: what it adds. */
   readonly adds: unknown;
+  /** Of an approval: what else was shown, which a yes is for. */
+  readonly bound: unknown;
   /** What a server said when it refused a request: its words, not to be trusted. */
   readonly problem: { readonly title?: string; readonly detail?: string; readonly fields?: readonly string[] } | null;
   /** One object on one line. */

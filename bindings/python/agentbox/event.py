@@ -73,6 +73,7 @@ class Event(_raw.Handle):
     step_up: int = _Number(Field.STEP_UP)  # type: ignore[assignment]
     approver: Optional[str] = _Text(Field.APPROVER)  # type: ignore[assignment]
     evidence: Optional[str] = _Text(Field.EVIDENCE)  # type: ignore[assignment]
+    idempotency_key: Optional[str] = _Text(Field.IDEMPOTENCY_KEY)  # type: ignore[assignment]
     http_status: int = _Number(Field.HTTP_STATUS)  # type: ignore[assignment]
     exit_code: int = _Number(Field.EXIT_CODE)  # type: ignore[assignment]
 
@@ -82,8 +83,14 @@ class Event(_raw.Handle):
 
     @property
     def adds(self) -> Any:
-        """Of an approval: exactly what an answer for longer than once would add."""
+        """Of an approval: exactly what an answer for longer than once would add; of a grant: what it adds."""
         text = self.string(Field.ADDS)
+        return None if text is None else json.loads(text)
+
+    @property
+    def bound(self) -> Any:
+        """Of an approval: what else was shown, which a yes is for."""
+        text = self.string(Field.BOUND)
         return None if text is None else json.loads(text)
 
     @property

@@ -14,7 +14,7 @@ class Identity(_raw.Handle):
     _unref = "abx_identity_unref"
 
     @_raw.documented("abx_identity_new")
-    def __init__(self, principal: Optional[str], agent_session: Optional[str] = None, delegation: Optional[str] = None, *,
+    def __init__(self, principal: str, agent_session: str, delegation: Optional[str] = None, *,
                  delegation_expires_ms: int = 0) -> None:
         names = [_raw.encode(name) for name in (principal, agent_session, delegation)]
         super().__init__(_raw.made(lib.abx_identity_new, "abx_identity", *names, delegation_expires_ms))

@@ -251,7 +251,13 @@ class Hosts(Workspace):
             context.run(self.policy(), ["true"], identity=identity)
             self.assertEqual({(event.principal, event.agent_session, event.delegation) for event in context.events()}, {("ada", "session-1", None)})
         with self.assertRaises(InvalidError):
-            agentbox.Identity("")
+            agentbox.Identity("ada", "")
+        with self.assertRaises(TypeError):
+            agentbox.Identity("ada")  # type: ignore[call-arg]
+
+    def test_event_has_every_field(self):
+        other = {"LEVEL": "not in this version"}
+        self.assertEqual([field.name for field in agentbox.Field if field.name not in other and not hasattr(agentbox.Event, {"CLASS": "class_"}.get(field.name, field.name.lower()))], [])
 
     def test_forked_child_has_no_handles_and_leaves_them_alone(self):
         with Context() as context, context.open_box(self.policy()) as box:

@@ -540,10 +540,12 @@ extern "C" {
     /// that counts as an action with arguments is granted as the action only. `expires_ms` is Unix time, 0 is never, and
     /// what is over is ABX_ERR_INVALID; 0 uses is unlimited; `approver` is a name as in abx_answer, or NULL. It lifts what
     /// the policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below a target with
-    /// two stars it stays denied. Limits of an action stay. ABX_ERR_DENIED also: arguments do not fit the action, or the
-    /// delegation of the box has expired. Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N",
-    /// what it adds (ABX_FIELD_ADDS: with its expiry and uses) and the approver; an action that is done under it has that
-    /// rule and approver in its own NOTICE.
+    /// two stars it stays denied (nothing below can be lifted: ABX_ERR_DENIED). To a host that is allowed with rules about
+    /// requests, `http`, a rule denies what these leave out, and a grant of the connection is ABX_ERR_DENIED, since it is
+    /// allowed already. Limits of an action stay. ABX_ERR_DENIED also: arguments do not fit the action, or the delegation
+    /// of the box has expired. Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N", what it adds
+    /// (ABX_FIELD_ADDS: with its expiry and uses) and the approver; an action that is done under it has that rule and
+    /// approver in its own NOTICE.
     pub fn abx_box_grant(r#box: *mut abx_box, pattern: *const abx_request, expires_ms: i64, uses: u32, approver: *const c_char, ret_grant: *mut u64, reterr: *mut *mut abx_error) -> abx_status;
     /// After it returns nothing new is done under that grant: calls that are under way fail, connections to its host and
     /// port that nothing else allows are reset, and requests under way that it let through and nothing else allows are

@@ -69,6 +69,8 @@ fields! {
     step_up: STEP_UP => number,
     approver: APPROVER => text,
     evidence: EVIDENCE => text,
+    idempotency_key: IDEMPOTENCY_KEY => text,
+    bound: BOUND => text,
     http_status: HTTP_STATUS => number,
     problem: PROBLEM => text,
 }

@@ -167,11 +167,11 @@ handle! {
 
 impl Identity {
     /// `delegation_expires_ms` is Unix time, 0 is never.
-    pub fn new(principal: &str, agent_session: Option<&str>, delegation: Option<&str>, delegation_expires_ms: i64) -> Result<Identity> {
-        let (principal, session, delegation) = (raw::c_string(principal)?, raw::c_option(agent_session)?, raw::c_option(delegation)?);
+    pub fn new(principal: &str, agent_session: &str, delegation: Option<&str>, delegation_expires_ms: i64) -> Result<Identity> {
+        let (principal, session, delegation) = (raw::c_string(principal)?, raw::c_string(agent_session)?, raw::c_option(delegation)?);
         // SAFETY: live texts.
         raw::made(|made, error| unsafe {
-            sys::abx_identity_new(principal.as_ptr(), raw::pointer(&session), raw::pointer(&delegation), delegation_expires_ms, made, error)
+            sys::abx_identity_new(principal.as_ptr(), session.as_ptr(), raw::pointer(&delegation), delegation_expires_ms, made, error)
         })
         .map(Identity)
     }

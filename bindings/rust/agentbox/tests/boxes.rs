@@ -125,7 +125,7 @@ fn pipes_are_files() {
 fn identity_is_on_each_event() {
     let context = Context::new().unwrap();
     let policy = Policy::from_profile("read-only", &[("workspace", "/var/tmp"), ("home", "/home/somebody")], &[]).unwrap();
-    let identity = Identity::new("ada", Some("session-1"), None, 0).unwrap();
+    let identity = Identity::new("ada", "session-1", None, 0).unwrap();
     context.open_box(&policy, Some(&identity)).unwrap().run(&Command::new(["true"])).unwrap();
     while let Some(event) = context.next_event().unwrap() {
         assert_eq!((event.principal().as_deref(), event.agent_session().as_deref()), (Some("ada"), Some("session-1")));
