@@ -39,14 +39,14 @@ keep_texts(struct layer *layer, struct vec *from, const char *const **ret_array,
     return ABX_OK;
 }
 
-/* Adds unless the name is set or passed by hand. */
+/* Adds unless the name is set or passed by hand: ABX_NONE. */
 static abx_status
 add_default_env(abx_policy_builder *builder, const char *name, const char *value, struct fail *fail)
 {
     struct fail taken;
+    abx_status r = builder_add_env(builder, name, value, &taken);
 
-    return builder_add_env(builder, name, value, &taken) == ABX_ERR_NOMEM ? fail_nomem(fail)
-                                                                          : ABX_OK;
+    return r == ABX_ERR_NOMEM ? fail_nomem(fail) : r < 0 ? ABX_NONE : ABX_OK;
 }
 
 /* "NAME=value" for all that is set. */
@@ -89,6 +89,7 @@ add_default_environment(abx_policy_builder *builder, struct fail *fail)
     }
     if (r >= 0 && home != NULL) {
         r = add_default_env(builder, "HOME", home, fail);
+        builder->layer->settings.has_default_home = r == ABX_OK;
     }
     return r;
 }

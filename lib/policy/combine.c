@@ -106,27 +106,43 @@ combine_passed(abx_policy *policy, const struct policy_settings *outer, struct p
     return list != NULL;
 }
 
-/* All of both; where both set one name the outer one counts. */
+/* Whether what is within chose a HOME, and `outer` did not. */
+static bool
+keeps_home(const struct policy_settings *outer, const struct policy_settings *all)
+{
+    return outer->has_default_home &&
+           ((has_variable(all->env_set, "HOME=") && !all->has_default_home) ||
+                   (all->env_pass != NULL && has_text(all->env_pass, "HOME")));
+}
+
+/* All of both; where both set one name the outer one counts, unless it is a default. */
 static bool
 combine_set(abx_policy *policy, const struct policy_settings *outer, struct policy_settings *all)
 {
-    size_t n = count_texts(outer->env_set);
+    const size_t n_outer = count_texts(outer->env_set);
+    const bool keeps = keeps_home(outer, all);
     const char **list;
+    size_t n = 0;
 
-    if (n == 0) {
+    if (n_outer == 0) {
         return true;
     }
-    list = make_list(policy, n + count_texts(all->env_set), sizeof *list);
+    list = make_list(policy, n_outer + count_texts(all->env_set), sizeof *list);
     if (list == NULL) {
         return false;
     }
-    memcpy(list, outer->env_set, n * sizeof *list);
+    for (size_t i = 0; i < n_outer; i++) {
+        if (!keeps || !same_name(outer->env_set[i], "HOME=")) {
+            list[n++] = outer->env_set[i];
+        }
+    }
     for (size_t i = 0; all->env_set != NULL && all->env_set[i] != NULL; i++) {
-        if (!has_variable(outer->env_set, all->env_set[i])) {
+        if (!has_variable((const char *const *)list, all->env_set[i])) {
             list[n++] = all->env_set[i];
         }
     }
     all->env_set = list;
+    all->has_default_home = !keeps && (outer->has_default_home || all->has_default_home);
     return true;
 }
 

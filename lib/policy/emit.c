@@ -187,8 +187,12 @@ emit_environment(struct str *out, const struct policy_settings *settings)
     str_add(out, "{");
     for (const char *const *pair = settings->env_set; *pair != NULL; pair++) {
         const char *value = strchr(*pair, '=');
-        char *name = strndup(*pair, (size_t)(value - *pair));
+        char *name;
 
+        if (settings->has_default_home && strncmp(*pair, "HOME=", 5) == 0) {
+            continue; /* written out it would be a choice */
+        }
+        name = strndup(*pair, (size_t)(value - *pair));
         if (name == NULL) {
             out->failed = true;
             return;

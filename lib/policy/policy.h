@@ -218,6 +218,7 @@ struct policy_settings {
     const char *home; /* value of ${home} */
     const char *const *env_pass; /* names taken from the host's environment, NULL-terminated */
     const char *const *env_set; /* "NAME=value" */
+    bool has_default_home; /* HOME in it is nobody's choice */
     const struct policy_input *inputs;
     size_t n_inputs;
     const char *const *decoys; /* absolute paths, NULL-terminated */

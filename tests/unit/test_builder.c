@@ -221,6 +221,40 @@ START_TEST(the_environment_is_what_was_said)
 }
 END_TEST
 
+static const char *
+home_of(abx_policy *policy)
+{
+    const char *const *set = policy_get_settings(policy)->env_set;
+
+    for (; *set != NULL; set++) {
+        if (strncmp(*set, "HOME=", 5) == 0) {
+            return *set + 5;
+        }
+    }
+    return "";
+}
+
+START_TEST(a_home_that_an_outer_layer_did_not_choose_is_no_opinion)
+{
+    abx_policy_builder *builder = new_builder(NULL);
+    abx_policy *silent = build(new_builder(NULL)), *chosen, *both;
+
+    ck_assert_int_eq(abx_policy_builder_env(builder, "HOME", "/tmp"), ABX_OK);
+    chosen = build(builder);
+    ck_assert_int_eq(abx_policy_intersect(silent, chosen, &both, NULL), ABX_OK);
+    ck_assert_str_eq(home_of(both), "/tmp");
+    abx_policy_unref(both);
+    ck_assert_int_eq(abx_policy_intersect(chosen, silent, &both, NULL), ABX_OK);
+    ck_assert_str_eq(home_of(both), "/tmp");
+    abx_policy_unref(both);
+    ck_assert_int_eq(abx_policy_intersect(silent, silent, &both, NULL), ABX_OK);
+    ck_assert_str_eq(home_of(both), "/home/u");
+    abx_policy_unref(both);
+    abx_policy_unref(chosen);
+    abx_policy_unref(silent);
+}
+END_TEST
+
 /* Each leaves the builder poisoned: later calls and build tell the same failure. */
 static abx_status
 bad_null(abx_policy_builder *builder)
@@ -513,6 +547,7 @@ make_suite(void)
     tcase_add_test(tcase, one_call_can_give_several_accesses);
     tcase_add_test(tcase, a_host_of_the_builder_turns_the_filter_on);
     tcase_add_test(tcase, the_environment_is_what_was_said);
+    tcase_add_test(tcase, a_home_that_an_outer_layer_did_not_choose_is_no_opinion);
     tcase_add_loop_test(tcase, a_setter_that_fails_poisons_the_builder, 0,
             sizeof setter_cases / sizeof setter_cases[0]);
     tcase_add_test(tcase, an_unknown_profile_is_refused_at_once);
