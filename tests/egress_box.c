@@ -66,6 +66,7 @@ note(uint32_t type, const struct act *act, const char *rule, const char *reason,
     }
     snprintf(place->target, sizeof place->target, "%s", act->target);
     snprintf(place->asked, sizeof place->asked, "%s", act->asked == NULL ? "" : act->asked);
+    snprintf(place->action, sizeof place->action, "%s", act->action == NULL ? "" : act->action);
     snprintf(place->rule, sizeof place->rule, "%s", rule == NULL ? "" : rule);
     snprintf(place->reason, sizeof place->reason, "%s", reason == NULL ? "" : reason);
     snprintf(place->alternative, sizeof place->alternative, "%s",

@@ -12,7 +12,7 @@
 
 struct told {
     uint32_t type; /* ABX_EVENT_*; 0: it was asked about, and denied */
-    char target[256], asked[256], rule[128], reason[256], alternative[256];
+    char target[256], asked[256], action[64], rule[128], reason[256], alternative[256];
     uint32_t request, layer, port;
     int status; /* of act->reply, 0: it has none */
     char problem[4096];

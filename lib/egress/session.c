@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The life of a session: its two connections, its clock, and the one function that looks at all of
- * it.  session_request.c, session_origin.c and session_forward.c are the stages of an exchange. */
+ * it.  session_body.c, session_request.c, session_origin.c, session_forward.c and session_answer.c
+ * are the stages of an exchange. */
 #include "egress/session_private.h"
 
 #include "egress/farewell.h"

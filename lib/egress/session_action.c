@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The body of a request that counts as an action: read only where nobody could read it otherwise.
- * What cannot be read is left to the broker, which denies the action. */
+ * Whether a request counts as an action with arguments in its body, and whether that can only be
+ * read as what it seems: session_body.c gathers it then.  What cannot be read is left to the
+ * broker, which denies the action.  Pure. */
 #include "egress/session_private.h"
 
 #include <string.h>

@@ -40,7 +40,7 @@ is_encoded(const struct http_head *answer)
 
 /* ABX_LAYER_*; 0: it says nothing, or nothing that is our matter. */
 static uint32_t
-layer_of(const struct session *session)
+layer_of_answer(const struct session *session)
 {
     const struct exchange *exchange = session->exchange;
     const int status = exchange->answer.status;
@@ -169,7 +169,6 @@ action_name(const struct session *session, const char *url, const char *method)
 /* The request as it is told. */
 struct told {
     char *url, *method, *name;
-    struct str asked;
     struct act act;
 };
 
@@ -184,15 +183,8 @@ told_make(const struct session *session, struct told *ret_told)
         .target = told.url == NULL ? exchange->host : told.url,
         .verb = told.method == NULL ? "" : told.method,
         .port = exchange->port,
-        .content = -1 };
-    if (told.name != NULL) {
-        str_printf(&told.asked, "%s %s", told.act.verb, told.act.target);
-        told.act.request = ABX_REQUEST_ACTION;
-        told.act.target = told.name;
-        told.act.asked = told.asked.data;
-        told.act.verb = NULL;
-        told.act.port = 0;
-    }
+        .content = -1,
+        .action = told.name };
     *ret_told = told;
 }
 
@@ -202,7 +194,6 @@ told_done(struct told *told)
     free(told->url);
     free(told->method);
     free(told->name);
-    str_done(&told->asked);
 }
 
 static void
@@ -241,7 +232,7 @@ bool
 answer_look(struct session *session)
 {
     struct exchange *exchange = session->exchange;
-    const uint32_t layer = layer_of(session);
+    const uint32_t layer = layer_of_answer(session);
 
     if (session->part.box->has_refused_login && exchange->answer.status / 100 == 2) {
         tell_accepted(session);
@@ -281,7 +272,7 @@ answer_read(struct session *session, bool is_last)
     if (!document->failed && document->length <= PROBLEM_DOCUMENT_MAX) {
         problem_document_read(document->data, document->length, &problem);
     }
-    tell(session, layer_of(session), problem.failed ? NULL : problem.data);
+    tell(session, layer_of_answer(session), problem.failed ? NULL : problem.data);
     exchange->is_told = true;
     return true;
 }

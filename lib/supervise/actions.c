@@ -22,13 +22,6 @@ asked_action_done(struct asked_action *asked)
     free(asked->arguments);
 }
 
-/* "POST https://hr.test/v1/leave", as the event of an action says what it was. */
-static void
-spell_request(const struct act *act, struct str *out)
-{
-    str_printf(out, "%s %s", act->verb, act->target);
-}
-
 /* A request whose arguments the policy declares is decided as the action that it is; others as the
  * request, which counts. */
 static bool
@@ -58,15 +51,13 @@ read_http(abx_box *box, const struct act *act, struct asked_action *asked, struc
         r = act->unreadable != NULL
                     ? fail_set(fail, ABX_ERR_DENIED, 0, "action:", "%s", act->unreadable)
                     : policy_action_read(box->resolved, http.name, &input, &form, fail);
-        spell_request(act, &where);
+        asked->act.action = asked->name;
+        act_as_action(&asked->act, &where, &asked->act);
         asked->arguments = form.arguments;
         asked->asked = str_steal(&where, NULL);
         if (r == ABX_OK && asked->asked == NULL) {
             r = fail_nomem(fail);
         }
-        asked->act.request = ABX_REQUEST_ACTION;
-        asked->act.port = 0;
-        asked->act.target = asked->name;
         asked->act.verb = asked->arguments;
         asked->act.asked = asked->asked;
         asked->act.bound = NULL; /* its arguments are all that it asks for */
@@ -106,22 +97,6 @@ action_read(abx_box *box, const struct act *act, struct asked_action *ret_asked,
     }
     ret_asked->act.action = ret_asked->name;
     return ok;
-}
-
-bool
-action_as_told(const struct act *act, struct str *asked, struct act *ret_told)
-{
-    *ret_told = *act;
-    if (act->action == NULL || act->request == ABX_REQUEST_ACTION) {
-        return true;
-    }
-    spell_request(act, asked);
-    ret_told->request = ABX_REQUEST_ACTION;
-    ret_told->port = 0;
-    ret_told->target = act->action;
-    ret_told->asked = asked->data;
-    ret_told->verb = NULL;
-    return !asked->failed;
 }
 
 /* ---- counting ---- */
@@ -269,7 +244,7 @@ tell_done(abx_box *box, const abx_process *process, const struct subject *subjec
     struct event_draft draft;
     struct act told;
 
-    if (!action_as_told(act, &asked, &told)) {
+    if (!act_as_action(act, &asked, &told)) {
         return fail_nomem(fail);
     }
     own.layer = ABX_LAYER_ACTION;

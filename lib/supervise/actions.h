@@ -26,9 +26,6 @@ struct asked_action {
 bool action_read(
         abx_box *box, const struct act *act, struct asked_action *ret_asked, struct fail *fail);
 void asked_action_done(struct asked_action *asked);
-/* As events have it: a request that counts as an action is told as that, and `asked`, which the
- * caller ends, keeps what it was.  False: no memory. */
-bool action_as_told(const struct act *act, struct str *asked, struct act *ret_told);
 
 /* Why an action that the policy allows is not done after all: `layer` is LIMIT, AUDIT, or
  * ACTION for lack of memory. */

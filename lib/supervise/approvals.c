@@ -222,12 +222,8 @@ begin_action(abx_box *box, const struct approval *approval, char *reason, size_t
 static void
 tell_denied(abx_box *box, abx_process *process, const struct approval *approval)
 {
-    AUTO(str_done) struct str asked = { 0 };
-    struct act told;
-    const bool has_memory = action_as_told(&approval->act, &asked, &told);
-
-    tell(box, process, ABX_EVENT_DENIAL, &approval->subject, has_memory ? &told : &approval->act,
-            &approval->grounds, approval->waiters == 0 ? 1 : approval->waiters);
+    tell(box, process, ABX_EVENT_DENIAL, &approval->subject, &approval->act, &approval->grounds,
+            approval->waiters == 0 ? 1 : approval->waiters);
 }
 
 void

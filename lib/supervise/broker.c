@@ -65,11 +65,8 @@ deny(abx_box *box, const struct subject *subject, const struct act *act,
         const struct grounds *grounds)
 {
     AUTO(process_unrefp) abx_process *process = box_find(box, subject->command);
-    AUTO(str_done) struct str asked = { 0 };
-    struct act told;
-    const bool has_memory = action_as_told(act, &asked, &told);
 
-    tell(box, process, ABX_EVENT_DENIAL, subject, has_memory ? &told : act, grounds, 1);
+    tell(box, process, ABX_EVENT_DENIAL, subject, act, grounds, 1);
     write_refusal(act->refusal, grounds);
     return ABX_VERDICT_DENY;
 }

@@ -58,6 +58,22 @@ layer_of(const struct act *act)
     }
 }
 
+bool
+act_as_action(const struct act *act, struct str *asked, struct act *ret_told)
+{
+    *ret_told = *act;
+    if (act->action == NULL || act->request == ABX_REQUEST_ACTION) {
+        return true;
+    }
+    str_printf(asked, "%s %s", act->verb, act->target);
+    ret_told->request = ABX_REQUEST_ACTION;
+    ret_told->port = 0;
+    ret_told->target = act->action;
+    ret_told->asked = asked->data;
+    ret_told->verb = NULL;
+    return !asked->failed;
+}
+
 void
 tell_begin(
         struct event_draft *draft, abx_box *box, uint32_t type, uint64_t command, const char *label)
@@ -247,8 +263,8 @@ is_counted(abx_box *box, abx_process *process, const struct denial_key *key, uin
     return counted;
 }
 
-void
-tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
+static void
+tell_one(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times)
 {
     struct denial_key key = {
@@ -286,19 +302,33 @@ tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *su
 }
 
 void
+tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
+        const struct act *act, const struct grounds *grounds, uint64_t times)
+{
+    AUTO(str_done) struct str asked = { 0 };
+    struct act action;
+    const struct act *told = act_as_action(act, &asked, &action) ? &action : act;
+
+    tell_one(box, process, type, subject, told, grounds, times);
+}
+
+void
 tell_accepted(abx_box *box, abx_process *process, const struct act *act)
 {
+    AUTO(str_done) struct str asked = { 0 };
+    struct act action;
+    const struct act *told = act_as_action(act, &asked, &action) ? &action : act;
     const struct denial_key key = {
         .type = ABX_EVENT_NOTICE,
-        .layer = layer_of(act),
-        .request = act->request,
-        .port = act->port,
+        .layer = layer_of(told),
+        .request = told->request,
+        .port = told->port,
         .command = process->id,
-        .target = act->target,
-        .verb = act->verb,
+        .target = told->target,
+        .verb = told->verb,
     };
 
     pthread_mutex_lock(&process->lock);
-    denials_forget(&process->denials, &box->outlet, &key, act->asked);
+    denials_forget(&process->denials, &box->outlet, &key, told->asked);
     pthread_mutex_unlock(&process->lock);
 }

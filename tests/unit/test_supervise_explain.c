@@ -66,16 +66,16 @@ explain(const char *format)
 }
 
 static void
-answered(uint32_t layer, uint32_t request, int status, const char *problem, const char *reason)
+answered(uint32_t layer, const char *action, int status, const char *problem, const char *reason)
 {
     const struct reply reply = { .status = status, .problem = problem };
-    const struct act act = { .request = request,
+    const struct act act = { .request = ABX_REQUEST_HTTP,
         .layer = layer,
-        .target = request == ABX_REQUEST_ACTION ? "update" : "https://hr.test/v1",
-        .asked = request == ABX_REQUEST_ACTION ? "PUT https://hr.test/v1/7" : NULL,
-        .port = request == ABX_REQUEST_ACTION ? 0 : 443,
-        .verb = request == ABX_REQUEST_ACTION ? NULL : "GET",
+        .target = action != NULL ? "https://hr.test/v1/7" : "https://hr.test/v1",
+        .port = 443,
+        .verb = action != NULL ? "PUT" : "GET",
         .content = -1,
+        .action = action,
         .reply = &reply };
 
     fake_report(ABX_EVENT_NOTICE, command, &act, reason);
@@ -170,8 +170,8 @@ START_TEST(failures_are_told_by_classes_with_what_to_do_next)
     uint64_t ticket;
 
     ask_for_terminal();
-    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, DOCUMENT, "the server answered 422");
-    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "the server answered 401");
+    answered(ABX_LAYER_ACTION, "update", 422, DOCUMENT, "the server answered 422");
+    answered(ABX_LAYER_IDENTITY, NULL, 401, NULL, "the server answered 401");
     ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/ask", NULL), ABX_VERDICT_ASK);
     ck_assert_uint_eq(fake_try(command, ABX_ACCESS_WRITE, "/w/later", &ticket), ABX_VERDICT_DENY);
     refuse(ticket_of(ABX_EVENT_APPROVAL));
@@ -233,7 +233,7 @@ START_TEST(what_servers_say_takes_no_place_of_a_denial)
 
     for (int i = 0; i < 300; i++) {
         snprintf(problem, sizeof problem, "{\"title\":\"no %d\"}", i);
-        answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 403, problem, "403");
+        answered(ABX_LAYER_IDENTITY, NULL, 403, problem, "403");
         if (i == 150) {
             fake_try(command, ABX_ACCESS_WRITE, "/etc/motd", NULL);
             ask_for_terminal();
@@ -256,8 +256,8 @@ START_TEST(json_names_the_class_of_each)
     const char *json;
 
     ask_for_terminal();
-    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, DOCUMENT, "no");
-    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "no");
+    answered(ABX_LAYER_ACTION, "update", 422, DOCUMENT, "no");
+    answered(ABX_LAYER_IDENTITY, NULL, 401, NULL, "no");
     fake_try(command, ABX_ACCESS_READ, "/secret/key", NULL);
     json = explain("json");
     for (size_t i = 0; i < N_ELEMENTS(classes); i++) {
@@ -289,12 +289,11 @@ START_TEST(equal_answers_are_counted_and_others_are_not_taken_for_them)
     const char *text;
 
     for (int i = 0; i < 3; i++) {
-        answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, DOCUMENT, "the server answered 422");
+        answered(ABX_LAYER_ACTION, "update", 422, DOCUMENT, "the server answered 422");
     }
-    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, "{\"title\":\"Other\"}",
-            "the server answered 422");
-    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 422, NULL, "the server answered 422");
-    answered(ABX_LAYER_ACTION, ABX_REQUEST_ACTION, 409, NULL, "the server answered 409");
+    answered(ABX_LAYER_ACTION, "update", 422, "{\"title\":\"Other\"}", "the server answered 422");
+    answered(ABX_LAYER_ACTION, "update", 422, NULL, "the server answered 422");
+    answered(ABX_LAYER_ACTION, "update", 409, NULL, "the server answered 409");
     text = explain("text");
     ck_assert_msg(
             strstr(text,
@@ -312,8 +311,8 @@ START_TEST(one_answer_for_two_reasons_is_two_failures)
 {
     const char *text;
 
-    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "the secret was not sent");
-    answered(ABX_LAYER_IDENTITY, ABX_REQUEST_HTTP, 401, NULL, "the secret is not accepted");
+    answered(ABX_LAYER_IDENTITY, NULL, 401, NULL, "the secret was not sent");
+    answered(ABX_LAYER_IDENTITY, NULL, 401, NULL, "the secret is not accepted");
     text = explain("text");
     ck_assert_msg(strstr(text, "fake': the secret was not sent.\n") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "fake': the secret is not accepted.\n") != NULL, "%s", text);
