@@ -106,7 +106,7 @@ replay_lines(const char *bytes, size_t size)
 }
 
 static void
-replay_log(const char *bytes, size_t size)
+replay_bytes(const char *bytes, size_t size)
 {
     struct audit_file file;
     struct replay replay;
@@ -151,7 +151,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                strstr(rendering.out.data, "<img") == NULL));
         str_done(&rendering.out);
     }
-    replay_log(bytes, size);
+    replay_bytes(bytes, size);
     replay_lines(bytes, size);
     must(file.byte <= size);
     must(file.state == ABX_AUDIT_WHOLE || file.problem[0] != '\0');

@@ -2,19 +2,15 @@
 #include "audit/render.h"
 
 #include "api/door.h"
-#include "audit/files.h"
 #include "audit/redact.h"
 #include "backend/backend.h"
 #include "event/names.h"
 #include "supervise/replay.h"
 #include "supervise/report.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char *const columns[] = { "file", "records", "first", "last", "hash", "state", "line",
     "byte", "problem", "redacted" };
@@ -38,28 +34,6 @@ add_row(abx_report *report, const char *path, const struct audit_file *file)
                                       is_whole ? "" : texts[4], file->problem, texts[5] });
 }
 
-/* One file of a log; ABX_OK: it could be read. */
-static abx_status
-read_file(const char *path, bool is_last, struct chain *chain, const struct audit_visitor *visitor,
-        struct audit_file *file, struct fail *fail)
-{
-    AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    abx_status r;
-
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        return fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path);
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return fail_set(fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", path);
-    }
-    r = audit_read(fd, chain, visitor, file, fail);
-    if (r == ABX_OK && file->state == ABX_AUDIT_TORN && !is_last) {
-        file->state = ABX_AUDIT_BROKEN;
-    }
-    return r;
-}
-
 abx_status
 abx_audit_verify(
         const char *const *paths, size_t count, abx_report **ret_report, abx_error **reterr)
@@ -79,7 +53,7 @@ abx_audit_verify(
     r = report == NULL ? fail_nomem(&fail) : ABX_OK;
     chain_begin(&chain);
     for (size_t i = 0; r == ABX_OK && file.state == ABX_AUDIT_WHOLE && i < count; i++) {
-        r = read_file(paths[i], i + 1 == count, &chain, NULL, &file, &fail);
+        r = audit_read_path(paths[i], i + 1 == count, &chain, NULL, &file, &fail);
         if (r == ABX_OK && !add_row(report, paths[i], &file)) {
             r = fail_nomem(&fail);
         }
@@ -89,31 +63,6 @@ abx_audit_verify(
     }
     *ret_report = steal_ptr(&report);
     return (abx_status)file.state;
-}
-
-/* ---- what the records say ---- */
-
-/* Shows the records of a log up to where it breaks; `problem` is "" or says where that is. */
-static abx_status
-visit_files(const char *const *paths, size_t count, const struct audit_visitor *visitor,
-        struct audit_file *file, char problem[256], struct fail *fail)
-{
-    struct chain chain;
-
-    chain_begin(&chain);
-    problem[0] = '\0';
-    for (size_t i = 0; file->state == ABX_AUDIT_WHOLE && i < count; i++) {
-        abx_status r = read_file(paths[i], i + 1 == count, &chain, visitor, file, fail);
-
-        if (r < 0) {
-            return r;
-        }
-        if (file->state != ABX_AUDIT_WHOLE) {
-            snprintf(problem, 256, "file %zu, line %" PRIu64 ", byte %" PRIu64 ": %s", i + 1,
-                    file->line, file->byte, file->problem);
-        }
-    }
-    return ABX_OK;
 }
 
 /* ---- for people ---- */
@@ -126,7 +75,7 @@ render_files(const char *const *paths, size_t count, struct rendering *rendering
     abx_status r;
 
     rendering->renderer->begin(&rendering->out);
-    r = visit_files(paths, count, &visitor, file, problem, fail);
+    r = audit_visit(paths, count, &visitor, file, problem, fail);
     if (r == ABX_OK) {
         rendering->renderer->end(&rendering->out, problem);
     }
@@ -236,51 +185,6 @@ abx_audit_redact(const char *path, const char *records, abx_report **ret_report,
 
 /* ---- what a policy says of them ---- */
 
-/* A log of which one file is named is all its files. */
-static abx_status
-replay_files(const char *const *paths, size_t count, struct replay *replay, struct audit_file *file,
-        char problem[256], struct fail *fail)
-{
-    const struct audit_visitor visitor = { replay_record, replay };
-    struct vec files = { 0 };
-    abx_status r;
-
-    if (count > 1) {
-        return visit_files(paths, count, &visitor, file, problem, fail);
-    }
-    r = files_list(paths[0], &files, fail);
-    if (r == ABX_OK) {
-        r = visit_files(files.data, files.count, &visitor, file, problem, fail);
-    }
-    files_done(&files);
-    return r;
-}
-
-static abx_status
-replay_and_report(abx_policy *policy, const char *const *paths, size_t count,
-        abx_report **ret_report, struct fail *fail)
-{
-    struct audit_file file = { .state = ABX_AUDIT_WHOLE };
-    bool is_broken, has_changes;
-    struct replay replay;
-    char problem[256];
-    abx_status r = replay_init(&replay, policy, backend_pick()->host, fail);
-
-    r = r == ABX_OK ? replay_files(paths, count, &replay, &file, problem, fail) : r;
-    if (r == ABX_OK) {
-        is_broken = file.state == ABX_AUDIT_BROKEN;
-        has_changes = replay_has_changes(&replay);
-        replay.gaps[GAP_TORN] += file.state == ABX_AUDIT_TORN;
-        *ret_report = replay_report(&replay, is_broken ? problem : "");
-        r = *ret_report == NULL ? fail_nomem(fail)
-            : is_broken         ? (abx_status)ABX_REPLAY_BROKEN
-            : has_changes       ? (abx_status)ABX_REPLAY_CHANGED
-                                : (abx_status)ABX_REPLAY_SAME;
-    }
-    replay_done(&replay);
-    return r;
-}
-
 abx_status
 abx_audit_replay(abx_policy *policy, const char *const *paths, size_t count,
         abx_report **ret_report, abx_error **reterr)
@@ -293,6 +197,6 @@ abx_audit_replay(abx_policy *policy, const char *const *paths, size_t count,
         fail_set(&fail, ABX_ERR_INVALID, 0, "", "NULL argument, or no file");
         return door_out(&fail, may, reterr);
     }
-    outcome = replay_and_report(policy, paths, count, ret_report, &fail);
+    outcome = replay_log(policy, backend_pick()->host, paths, count, ret_report, &fail);
     return outcome < 0 ? door_out(&fail, may, reterr) : outcome;
 }

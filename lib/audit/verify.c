@@ -6,8 +6,12 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_BYTES 65536u
@@ -152,4 +156,47 @@ audit_read_bytes(const char *bytes, size_t length, struct chain *chain,
 
     audit_file_init(ret_file);
     return finish(&reading, take_bytes(&reading, bytes, length), fail);
+}
+
+abx_status
+audit_read_path(const char *path, bool is_last, struct chain *chain,
+        const struct audit_visitor *visitor, struct audit_file *file, struct fail *fail)
+{
+    AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    abx_status r;
+
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        return fail_set(fail, ABX_ERR_IO, errno, "audit:open", "'%.200s'", path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return fail_set(fail, ABX_ERR_IO, 0, "audit:open", "'%.200s' is no regular file", path);
+    }
+    r = audit_read(fd, chain, visitor, file, fail);
+    if (r == ABX_OK && file->state == ABX_AUDIT_TORN && !is_last) {
+        file->state = ABX_AUDIT_BROKEN;
+    }
+    return r;
+}
+
+abx_status
+audit_visit(const char *const *paths, size_t count, const struct audit_visitor *visitor,
+        struct audit_file *file, char problem[256], struct fail *fail)
+{
+    struct chain chain;
+
+    chain_begin(&chain);
+    problem[0] = '\0';
+    for (size_t i = 0; file->state == ABX_AUDIT_WHOLE && i < count; i++) {
+        abx_status r = audit_read_path(paths[i], i + 1 == count, &chain, visitor, file, fail);
+
+        if (r < 0) {
+            return r;
+        }
+        if (file->state != ABX_AUDIT_WHOLE) {
+            snprintf(problem, 256, "file %zu, line %" PRIu64 ", byte %" PRIu64 ": %s", i + 1,
+                    file->line, file->byte, file->problem);
+        }
+    }
+    return ABX_OK;
 }

@@ -31,5 +31,12 @@ abx_status audit_read(int fd, struct chain *chain, const struct audit_visitor *v
 /* The same from memory. */
 abx_status audit_read_bytes(const char *bytes, size_t length, struct chain *chain,
         const struct audit_visitor *visitor, struct audit_file *ret_file, struct fail *fail);
+/* The same of the file of that name; one that is torn and not the last of its log is broken. */
+abx_status audit_read_path(const char *path, bool is_last, struct chain *chain,
+        const struct audit_visitor *visitor, struct audit_file *ret_file, struct fail *fail);
+/* Shows the records of a log's files up to where it breaks, which is in `file`, whole at first;
+ * `problem` is "" or says where that is. */
+abx_status audit_visit(const char *const *paths, size_t count, const struct audit_visitor *visitor,
+        struct audit_file *file, char problem[256], struct fail *fail);
 
 #endif

@@ -3,6 +3,7 @@
  * its rows.  Pure but for the host's links.  One thread. */
 #include "supervise/replay.h"
 
+#include "audit/files.h"
 #include "audit/render.h"
 #include "base/mem.h"
 #include "event/names.h"
@@ -487,12 +488,6 @@ add_count_row(abx_report *report, const char *change, const char *request, const
     return report_add(report, texts);
 }
 
-bool
-replay_has_changes(const struct replay *replay)
-{
-    return replay->groups.count > 0;
-}
-
 abx_report *
 replay_report(struct replay *replay, const char *problem)
 {
@@ -513,4 +508,50 @@ replay_report(struct replay *replay, const char *problem)
     }
     ok = ok && (problem[0] == '\0' || add_count_row(report, "broken", "", problem, 1));
     return ok ? steal_ptr(&report) : NULL;
+}
+
+/* ---- a log ---- */
+
+/* A log of which one file is named is all its files. */
+static abx_status
+read_files(const char *const *paths, size_t count, struct replay *replay, struct audit_file *file,
+        char problem[256], struct fail *fail)
+{
+    const struct audit_visitor visitor = { replay_record, replay };
+    struct vec files = { 0 };
+    abx_status r;
+
+    if (count > 1) {
+        return audit_visit(paths, count, &visitor, file, problem, fail);
+    }
+    r = files_list(paths[0], &files, fail);
+    if (r == ABX_OK) {
+        r = audit_visit(files.data, files.count, &visitor, file, problem, fail);
+    }
+    files_done(&files);
+    return r;
+}
+
+abx_status
+replay_log(abx_policy *policy, const struct host_view *host, const char *const *paths, size_t count,
+        abx_report **ret_report, struct fail *fail)
+{
+    struct audit_file file = { .state = ABX_AUDIT_WHOLE };
+    bool is_broken;
+    struct replay replay;
+    char problem[256];
+    abx_status r = replay_init(&replay, policy, host, fail);
+
+    r = r == ABX_OK ? read_files(paths, count, &replay, &file, problem, fail) : r;
+    if (r == ABX_OK) {
+        is_broken = file.state == ABX_AUDIT_BROKEN;
+        replay.gaps[GAP_TORN] += file.state == ABX_AUDIT_TORN;
+        *ret_report = replay_report(&replay, is_broken ? problem : "");
+        r = *ret_report == NULL       ? fail_nomem(fail)
+            : is_broken               ? (abx_status)ABX_REPLAY_BROKEN
+            : replay.groups.count > 0 ? (abx_status)ABX_REPLAY_CHANGED
+                                      : (abx_status)ABX_REPLAY_SAME;
+    }
+    replay_done(&replay);
+    return r;
 }

@@ -23,9 +23,12 @@ abx_status replay_init(
 void replay_done(struct replay *replay);
 /* For audit_read; `data` is the replay. */
 bool replay_record(void *data, const struct record *record);
-/* Whether some call would be decided in another way. */
-bool replay_has_changes(const struct replay *replay);
 /* The rows of abx_audit_replay.  `problem`: where the log breaks, or "".  NULL: no memory. */
 abx_report *replay_report(struct replay *replay, const char *problem);
+
+/* All of it for a log: of one of which one file is named, all its files.  The outcome is an
+ * ABX_REPLAY_*. */
+abx_status replay_log(abx_policy *policy, const struct host_view *host, const char *const *paths,
+        size_t count, abx_report **ret_report, struct fail *fail);
 
 #endif

@@ -38,7 +38,8 @@ abx_status tell_grant(abx_box *box, const struct grant *grant, const char *verb,
 const char *program_of(const abx_box *box, const struct subject *subject, char buffer[PATH_MAX]);
 /* What is denied because the delegation of the box has expired. */
 struct grounds identity_grounds(const abx_box *box);
-/* A denial or a notice, `times` equal attempts of it; of an action, as that.  `process` may be NULL. */
+/* A denial or a notice, `times` equal attempts of it; of an action, as that.  `process` may be
+ * NULL. */
 void tell(abx_box *box, abx_process *process, uint32_t type, const struct subject *subject,
         const struct act *act, const struct grounds *grounds, uint64_t times);
 /* Forgets the notices that this act was refused outside; each has been told. */
