@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Iterator
 
 import agentbox
 from model import Call, ScriptedModel, day, next_morning
@@ -53,6 +54,18 @@ def make_policy(work: pathlib.Path, company: Company) -> agentbox.Policy:
     return builder.merge((HERE / "policy.json").read_text(), "policy.json").build()
 
 
+def marked(output: bytes) -> str:
+    """Each line of what a command printed, marked, so that none is taken for the library's words; nothing in it moves a cursor."""
+    lines = output.decode(errors="backslashreplace").removesuffix("\n").split("\n") if output else []
+    shown = ("".join(c if c.isprintable() or c == "\t" else f"\\u{{{ord(c):x}}}" for c in line) for line in lines)
+    return "".join(f"> {line}\n" for line in shown)
+
+
+def regular_files(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """What a command left may be a link to another place, or a pipe that never ends."""
+    return (file for file in sorted(folder.iterdir()) if file.is_file() and not file.is_symlink())
+
+
 class Assistant:
     """The harness: what the model wants to run goes into a box, and what stopped it comes back."""
 
@@ -76,11 +89,8 @@ class Assistant:
         self.calls += 1
         print(f"\n[call-{self.calls}] {call.thought}\n" + "".join(f"  {line}\n" for line in call.command.splitlines()), end="")
         result = box.run(["sh", "-c", call.command], label=f"call-{self.calls}", cwd=self.results, timeout=60)
-        told = (result.stdout + result.stderr).decode()
-        if result.explanation and told and not told.endswith("\n"):
-            told += "\n"  # a line of its own, however the output ended
-        told += result.explanation
-        print(told, end="" if told.endswith("\n") or not told else "\n")
+        told = marked(result.stdout + result.stderr) + result.explanation
+        print(told, end="")
         return told
 
 
@@ -120,7 +130,7 @@ def main() -> None:
         print_record(log)
         print("== what the API's own log says of changes and exports")
         print("".join(line for line in company.log.open() if " GET " not in line), end="")
-        seen = assistant.told + log.read_text() + "".join(file.read_text() for file in (work / "results").iterdir())
+        seen = assistant.told + log.read_text() + "".join(file.read_text(errors="replace") for file in regular_files(work / "results"))
         print("== the key of the API was " + ("SEEN" if company.key in seen else "nowhere in what the model was told, the results and the audit log"))
     finally:
         company.close()

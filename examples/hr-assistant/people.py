@@ -2,6 +2,7 @@
 """In the place of the people who are asked, and of their security keys."""
 import hashlib
 import hmac
+import json
 import secrets
 from dataclasses import dataclass, field
 from typing import Iterator, List
@@ -17,7 +18,7 @@ class Approver:
     def agree(self, event: agentbox.Event) -> agentbox.Answer:
         """A yes; where the policy wants evidence, with what the security key makes of the very thing that is asked.  A real harness
         checks that before it answers; the library keeps its digest."""
-        asked = f"{event.ticket} {event.target} {event.verb}".encode()
+        asked = json.dumps([event.principal, event.agent_session, event.delegation, event.ticket, event.deadline_ms, event.target, event.verb]).encode()
         evidence = hmac.new(self.security_key, asked, hashlib.sha256).hexdigest() if event.step_up else None
         return agentbox.Answer.allow(agentbox.Scope.ONCE, approver=self.name, evidence=evidence)
 

@@ -166,6 +166,7 @@ def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     make_certificate(folder)
     Api.key, Api.log = sys.stdin.readline().strip(), folder / "requests.log"
+    Api.log.touch()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "server.pem", folder / "server.key")
     Proxy.api = serve(Api, tls)
