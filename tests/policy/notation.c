@@ -137,6 +137,24 @@ parse_rule(const char *key, const char *value, struct note *note)
     return true;
 }
 
+/* What a policy takes for a name inside a writable root. */
+static bool
+is_protectable(const char *name)
+{
+    const char *end;
+
+    do {
+        size_t length = strcspn(name, "/");
+
+        if (length == 0 || (length <= 2 && strspn(name, ".") == length)) {
+            return false;
+        }
+        end = name + length;
+        name = end + 1;
+    } while (*end != '\0');
+    return true;
+}
+
 static bool
 parse_statement(const char *text, struct note *note)
 {
@@ -152,7 +170,7 @@ parse_statement(const char *text, struct note *note)
         return false;
     }
     if (strcmp(key, "protect") == 0) {
-        return layer->n_protect < N_ELEMENTS(layer->protect) &&
+        return is_protectable(colon + 2) && layer->n_protect < N_ELEMENTS(layer->protect) &&
                copy_text(layer->protect[layer->n_protect++], colon + 2, strlen(colon + 2));
     }
     if (strcmp(key, "network") == 0) {
