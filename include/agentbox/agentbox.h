@@ -290,7 +290,9 @@ ABX_API abx_status abx_box_receipt(abx_box *box, char **ret_json, size_t *ret_le
  *   ABX_REQUEST_EXEC     a program's path
  *   ABX_REQUEST_CONNECT  a host and a port
  *   ABX_REQUEST_HTTP     a URL with its query, and a method (NULL: GET), whatever the body; to a host that
- *                        the policy has rules about requests for, else ABX_ERR_DENIED
+ *                        the policy has rules about requests for, else ABX_ERR_DENIED.  Not one that
+ *                        becomes a connection of its own (WebSocket): only the answer to its question
+ *                        lets that go
  *   ABX_REQUEST_ACTION   a name that the policy declares and its arguments (NULL: none) as for abx_box_request,
  *                        in whatever spelling they come; requests that count as it, too
  * A path or URL that ends in a slash and two stars means all below, with any query.  A request that counts as an
@@ -526,7 +528,8 @@ ABX_API void abx_event_unref(abx_event *event);
 
 /* ---- answers ----------------------------------------------------------------------------- */
 enum abx_scope_values {
-    ABX_SCOPE_ONCE = 0,    /* the calls that wait on this question, and nothing else */
+    ABX_SCOPE_ONCE = 0,    /* the calls that wait on this question, and nothing else: all equal ones
+                              do that come until it is answered, also after it was shown */
     ABX_SCOPE_COMMAND = 1, /* until this command ends */
     ABX_SCOPE_BOX = 2,     /* until the box is closed */
     ABX_SCOPE_UNTIL = 3    /* in this box until expires_ms, Unix time */

@@ -42,6 +42,8 @@ struct act {
     const char *asked; /* as the program spelled it, or NULL if the same */
     const char *bound; /* what else is shown to who is asked, JSON: a yes is for that; or NULL */
 #define BOUND_NO_BODY "{\"body\":\"none\"}" /* of a request without one */
+/* Of one that becomes a connection of its own: only what says so covers it. */
+#define BOUND_UPGRADE "{\"body\":\"none\",\"upgrade\":\"websocket\"}"
     const char *verb; /* "open", "rename", "unlink", "connect", ... */
     int content; /* descriptor of what would stand at target after a rename, which nobody
                     else can write to; else -1 */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define BODY_SHOWN_MAX (1u << 20) /* of a body that somebody is asked about */
-#define TYPE_SHOWN_MAX 128u
+#define FIELD_SHOWN_MAX 256u /* bytes of a field; of a longer one the digest, too */
 
 /* Whether somebody would be asked; the policy alone knows of most requests that nobody is. */
 static bool
@@ -155,20 +155,40 @@ body_bytes(const struct exchange *exchange, const char **ret_bytes, size_t *ret_
 }
 
 /* ---- what a yes is for ---- */
+/* Its values, one on each line where it stands there more than once. */
 static void
-add_type(struct str *out, const struct http_head *request)
+field_values(const struct http_head *request, const char *name, struct str *out)
 {
-    const struct http_field *type = http_field_get(request, "content-type");
-    AUTO(freep) char *shown = NULL;
+    for (size_t i = 0; i < request->n_fields; i++) {
+        const struct http_field *field = &request->fields[i];
 
-    if (type == NULL) {
+        if (span_is(field->name, name)) {
+            str_add(out, out->length == 0 ? "" : "\n");
+            str_add_bytes(out, field->value.at, field->value.length);
+        }
+    }
+}
+
+static void
+add_field(struct str *out, const struct http_head *request, const char *name, const char *key)
+{
+    AUTO(str_done) struct str values = { 0 };
+    char hex[DIGEST_HEX_SIZE];
+
+    if (http_field_get(request, name) == NULL) {
         return;
     }
-    shown = strndup(type->value.at,
-            type->value.length < TYPE_SHOWN_MAX ? type->value.length : TYPE_SHOWN_MAX);
-    out->failed |= shown == NULL;
-    str_add(out, ",\"content_type\":");
-    str_add_json_bytes(out, shown == NULL ? "" : shown, true);
+    field_values(request, name, &values);
+    out->failed |= values.failed;
+    str_printf(out, ",\"%s\":", key);
+    if (values.failed || values.length <= FIELD_SHOWN_MAX) {
+        str_add_json_bytes(out, values.length == 0 || values.failed ? "" : values.data, true);
+        return;
+    }
+    digest_hex(values.data, values.length, hex);
+    values.data[FIELD_SHOWN_MAX] = '\0';
+    str_add_json_bytes(out, values.data, true);
+    str_printf(out, ",\"%s_length\":%zu,\"%s_sha256\":\"%s\"", key, values.length, key, hex);
 }
 
 char *
@@ -182,7 +202,7 @@ body_shown(struct session *session)
     size_t length;
 
     if (!request_has_body(request)) {
-        return strdup(BOUND_NO_BODY);
+        return strdup(http_upgrade_passes(request) ? BOUND_UPGRADE : BOUND_NO_BODY);
     }
     if (!body_bytes(exchange, &bytes, &length)) {
         return NULL;
@@ -197,7 +217,8 @@ body_shown(struct session *session)
     if (request->framing == HTTP_LENGTH && exchange->collected == NULL) {
         str_printf(&out, ",\"length\":%" PRIu64, request->content_length);
     }
-    add_type(&out, request);
+    add_field(&out, request, "content-type", "content_type");
+    add_field(&out, request, "content-encoding", "content_encoding");
     str_add(&out, "}");
     return str_steal(&out, NULL);
 }

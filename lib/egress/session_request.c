@@ -318,6 +318,7 @@ request_holds(struct session *session)
         .port = exchange->port,
         .target = url,
         .verb = verb,
+        .bound = http_upgrade_passes(&exchange->request) ? BOUND_UPGRADE : NULL,
         .content = -1,
     };
     struct refusal refusal = { 0 };

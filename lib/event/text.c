@@ -288,27 +288,70 @@ add_command(struct str *out, abx_event *event)
     json_free(shown);
 }
 
+/* A field of a request, as far as it is shown; nothing where there is none. */
+static void
+add_shown_field(struct str *out, const char *before, const struct json *shown, const char *key)
+{
+    const struct json *value = json_member(shown, key);
+    char length_key[32];
+    int64_t more;
+    size_t n = 0;
+    char *bytes;
+
+    if (value == NULL) {
+        return;
+    }
+    bytes = text_unescape(json_text(value), &n);
+    snprintf(length_key, sizeof length_key, "%s_length", key);
+    more = json_number(json_member(shown, length_key)) - (int64_t)n;
+    str_add(out, before);
+    str_add_plain_quoted(out, bytes == NULL ? "" : bytes);
+    if (more > 0) {
+        str_printf(out, " [%lld MORE BYTES]", (long long)more);
+    }
+    out->failed |= bytes == NULL;
+    free(bytes);
+}
+
+static bool
+says(const struct json *shown, const char *key, const char *text)
+{
+    const char *said = json_text(json_member(shown, key));
+
+    return said != NULL && strcmp(said, text) == 0;
+}
+
 /* How much a request sends, and as what; its digest says nothing to a person. */
 static void
 add_body(struct str *out, abx_event *event)
 {
     struct json *shown = read_json_of(event, ABX_REQUEST_HTTP, ABX_FIELD_BOUND);
     const struct json *body = json_member(shown, "body");
-    const struct json *type = json_member(shown, "content_type");
     bool is_seen = body != NULL && json_kind_of(body) == JSON_KIND_OBJECT;
     const struct json *length = json_member(is_seen ? body : shown, "length");
 
-    if (body != NULL && (is_seen || strcmp(json_text(body), "none") != 0)) {
+    if (body != NULL && !says(shown, "body", "none")) {
         line_start(out, "body");
         if (length != NULL) {
             str_printf(out, "%lld bytes", (long long)json_number(length));
         }
         str_add(out, is_seen ? "" : length == NULL ? "NOBODY LOOKED AT IT" : " NOBODY LOOKED AT");
-        if (type != NULL) {
-            str_add(out, " of type ");
-            str_add_plain_quoted(out, json_text(type));
-        }
+        add_shown_field(out, " of type ", shown, "content_type");
+        add_shown_field(out, " encoded as ", shown, "content_encoding");
         str_add(out, "\n");
+    }
+    json_free(shown);
+}
+
+static void
+add_upgrade(struct str *out, abx_event *event)
+{
+    struct json *shown = read_json(event, ABX_FIELD_BOUND);
+
+    if (says(shown, "upgrade", "websocket")) {
+        line_start(out, "upgrade");
+        str_add(out, "becomes a connection of its own (WebSocket), of which nothing is looked at "
+                     "afterwards\n");
     }
     json_free(shown);
 }
@@ -420,6 +463,7 @@ event_write_text(struct str *out, abx_event *event)
     }
     add_command(out, event);
     add_body(out, event);
+    add_upgrade(out, event);
     add_text(out, event, ABX_FIELD_ASKED, "spelled");
     add_program(out, event);
     for (size_t i = 0; i < N_ELEMENTS(after); i++) {

@@ -60,7 +60,9 @@ read_http(abx_box *box, const struct act *act, struct asked_action *asked, struc
         }
         asked->act.verb = asked->arguments;
         asked->act.asked = asked->asked;
-        asked->act.bound = NULL; /* its arguments are all that it asks for */
+        if (!bound_is_upgrade(act->bound)) {
+            asked->act.bound = NULL; /* its arguments are all that it asks for */
+        }
     }
     http_action_done(&http);
     return r == ABX_OK;

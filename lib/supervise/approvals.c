@@ -181,7 +181,8 @@ approval_grant(const struct approval *approval)
         .port = act->port,
         .target = approval->target,
         .verb = approval_counts_verb(act) ? approval->verb : NULL,
-        .bound = act->request == ABX_REQUEST_EXEC ? approval->bound : NULL,
+        .bound = act->request == ABX_REQUEST_EXEC || bound_is_upgrade(act->bound) ? approval->bound
+                                                                                  : NULL,
     };
 }
 

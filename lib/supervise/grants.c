@@ -4,6 +4,7 @@
  * its own. */
 #include "supervise/grants.h"
 
+#include "backend/backend.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -100,6 +101,19 @@ is_below(const struct grant *grant, const char *target)
                                               : path_is_below(target, grant->target);
 }
 
+bool
+bound_is_upgrade(const char *bound)
+{
+    return bound != NULL && strcmp(bound, BOUND_UPGRADE) == 0;
+}
+
+static bool
+covers_bound(const struct grant *grant, const char *bound)
+{
+    return grant->bound == NULL ? !bound_is_upgrade(bound)
+                                : bound != NULL && strcmp(grant->bound, bound) == 0;
+}
+
 static bool
 covers(const struct grant *grant, const abx_request *request, const char *bound, uint64_t command)
 {
@@ -110,7 +124,7 @@ covers(const struct grant *grant, const abx_request *request, const char *bound,
     if (grant->verb != NULL && (request->verb == NULL || strcmp(grant->verb, request->verb) != 0)) {
         return false;
     }
-    if (grant->bound != NULL && (bound == NULL || strcmp(grant->bound, bound) != 0)) {
+    if (!covers_bound(grant, bound)) {
         return false;
     }
     return grant->below ? is_below(grant, request->target)

@@ -20,7 +20,7 @@ struct grant {
     uint32_t request, access, port;
     char *target; /* real path, host or URL; owned */
     char *verb; /* of a request its method; owned, or NULL: any */
-    char *bound; /* what else was shown (struct act); owned, or NULL: any */
+    char *bound; /* what else was shown (struct act); owned, or NULL: any but BOUND_UPGRADE */
     bool below; /* everything below target, not target itself */
     uint64_t command; /* 0: every command of the box */
     uint64_t expires_ns; /* CLOCK_MONOTONIC, 0: never */
@@ -50,6 +50,10 @@ struct revoked {
 };
 void revoked_add(struct revoked *revoked, uint64_t id);
 bool revoked_has(const struct revoked *revoked, uint64_t id);
+
+/* Whether what is shown (struct act, or NULL) is that the request becomes a connection of its own.
+ */
+bool bound_is_upgrade(const char *bound);
 
 /* How a grant covers this, if one does. */
 enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };

@@ -204,6 +204,14 @@ static const struct body_case {
     { "{\"body\":\"not looked at\",\"exchange\":1,\"length\":2000000}",
             "  body       2000000 bytes NOBODY LOOKED AT\n" },
     { "{\"body\":\"not looked at\",\"exchange\":1}", "  body       NOBODY LOOKED AT IT\n" },
+    { "{\"body\":\"not looked at\",\"exchange\":1,\"content_type\":\"a/\\\\x0Ab\",\"content_type_"
+      "length\":300,\"content_encoding\":\"gzip\"}",
+            "  body       NOBODY LOOKED AT IT of type \"a/\\u{A}b\" [296 MORE BYTES] encoded as "
+            "\"gzip\"\n" },
+    { "{\"body\":\"none\",\"upgrade\":\"websocket\"}",
+            "  upgrade    becomes a connection of its own (WebSocket), of which nothing is looked "
+            "at "
+            "afterwards\n" },
     { "{\"body\":\"none\"}", "  what       https://a.test/\n  program    /bin/x\n" },
 };
 

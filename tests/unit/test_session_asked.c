@@ -48,7 +48,7 @@ answer_yes(void)
 static void
 expect_bound(const char *body, const char *rest)
 {
-    char hex[DIGEST_HEX_SIZE], expected[256];
+    char hex[DIGEST_HEX_SIZE], expected[768];
 
     broker_ticket();
     digest_hex(body, strlen(body), hex);
@@ -86,6 +86,55 @@ START_TEST(a_request_without_a_body_says_so)
     ck_assert_str_eq(broker_bound(), "{\"body\":\"none\"}");
     answer_yes();
     expect_request("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
+}
+END_TEST
+
+START_TEST(a_request_that_becomes_a_connection_says_so)
+{
+#define UPGRADE                                                                                    \
+    "GET /ask/a HTTP/1.1\r\nHost: @\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    say(UPGRADE);
+    broker_ticket();
+    ck_assert_str_eq(broker_bound(), "{\"body\":\"none\",\"upgrade\":\"websocket\"}");
+    answer_yes();
+    expect_request(UPGRADE);
+}
+END_TEST
+
+/* What is no upgrade to WebSocket is sent without it. */
+START_TEST(an_upgrade_that_does_not_pass_is_none)
+{
+    say("GET /ask/a HTTP/1.1\r\nHost: @\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    broker_ticket();
+    ck_assert_str_eq(broker_bound(), "{\"body\":\"none\"}");
+    answer_yes();
+    expect_request("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
+}
+END_TEST
+
+START_TEST(a_yes_is_for_how_the_body_is_encoded)
+{
+    say(HEAD_OF("5") "Content-Encoding: gzip\r\nContent-Type: a/b\r\nContent-Encoding: "
+                     "br\r\n\r\nhello");
+    expect_bound("hello", ",\"content_type\":\"a/b\",\"content_encoding\":\"gzip\\\\x0Abr\"");
+}
+END_TEST
+
+START_TEST(of_a_long_type_the_digest_is_bound)
+{
+    char type[301], head[512], rest[512], hex[DIGEST_HEX_SIZE];
+
+    memset(type, 'y', 300);
+    memcpy(type, "a/b; c=", 7);
+    type[300] = '\0';
+    snprintf(head, sizeof head, HEAD_OF("5") "Content-Type: %s\r\n\r\nhello", type);
+    say(head);
+    digest_hex(type, 300, hex);
+    snprintf(rest, sizeof rest,
+            ",\"content_type\":\"%.256s\",\"content_type_length\":300,\"content_type_sha256\":"
+            "\"%s\"",
+            type, hex);
+    expect_bound("hello", rest);
 }
 END_TEST
 
@@ -254,6 +303,10 @@ make_suite(void)
     tcase_add_test(tcase, a_yes_is_for_the_body_that_was_there_when_it_was_asked_about);
     tcase_add_test(tcase, a_body_in_chunks_has_the_digest_of_what_it_says);
     tcase_add_test(tcase, a_request_without_a_body_says_so);
+    tcase_add_test(tcase, a_request_that_becomes_a_connection_says_so);
+    tcase_add_test(tcase, an_upgrade_that_does_not_pass_is_none);
+    tcase_add_test(tcase, a_yes_is_for_how_the_body_is_encoded);
+    tcase_add_test(tcase, of_a_long_type_the_digest_is_bound);
     tcase_add_test(tcase, who_waits_to_be_told_to_go_on_is_told_before_anybody_is_asked);
     tcase_add_test(tcase, what_counts_as_an_action_is_for_its_arguments);
     tcase_add_test(tcase, a_long_body_is_not_looked_at_and_a_yes_is_for_this_request);

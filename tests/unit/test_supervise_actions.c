@@ -467,6 +467,28 @@ START_TEST(a_request_that_counts_as_an_action_is_granted_as_that)
 }
 END_TEST
 
+START_TEST(a_yes_to_an_action_is_not_for_a_connection_that_it_would_become)
+{
+    struct act act = { .request = ABX_REQUEST_HTTP,
+        .target = "https://hr.test/v1/7",
+        .verb = "PUT",
+        .port = 443,
+        .bound = BOUND_NO_BODY,
+        .content = -1 };
+    const abx_answer yes = {
+        .size = sizeof yes, .verdict = ABX_VERDICT_ALLOW, .scope = ABX_SCOPE_BOX, .approver = "pat"
+    };
+    uint64_t plain = 0, upgrade = 0;
+
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, &plain), ABX_VERDICT_ASK);
+    act.bound = BOUND_UPGRADE;
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, &upgrade), ABX_VERDICT_ASK);
+    ck_assert_uint_ne(plain, upgrade);
+    ck_assert_int_eq(abx_context_answer(context, plain, &yes, NULL), ABX_OK);
+    ck_assert_uint_eq(fake_act(abx_process_get_id(process), &act, NULL), ABX_VERDICT_ASK);
+}
+END_TEST
+
 START_TEST(the_bytes_of_an_actions_body_make_no_other_question)
 {
     struct act act = { .request = ABX_REQUEST_HTTP,
@@ -680,6 +702,7 @@ make_suite(void)
     tcase_add_test(tc, a_grant_of_an_action_counts_down_and_is_taken_back);
     tcase_add_test(tc, without_arguments_a_grant_is_for_the_action_without_them);
     tcase_add_test(tc, a_request_that_counts_as_an_action_is_granted_as_that);
+    tcase_add_test(tc, a_yes_to_an_action_is_not_for_a_connection_that_it_would_become);
     tcase_add_test(tc, the_bytes_of_an_actions_body_make_no_other_question);
     tcase_add_test(tc, an_action_that_the_policy_does_not_declare_is_never_granted);
     tcase_add_test(tc, an_action_that_is_done_names_what_let_it_through);

@@ -450,6 +450,44 @@ START_TEST(a_yes_for_once_lets_no_other_body_go)
 }
 END_TEST
 
+#define UPGRADE "{\"body\":\"none\",\"upgrade\":\"websocket\"}"
+#define NO_BODY "{\"body\":\"none\"}"
+
+START_TEST(no_grant_of_a_request_is_for_what_it_becomes)
+{
+    static const char url[] = "https://api.test/v1/users";
+    uint64_t given = 0, plain = 0, upgrade = 0;
+
+    open_with(REQUESTS);
+    ck_assert_uint_eq(request_with("PUT", url, NO_BODY, &plain), ABX_VERDICT_ASK);
+    ck_assert_uint_eq(request_with("PUT", url, UPGRADE, &upgrade), ABX_VERDICT_ASK);
+    ck_assert_uint_ne(plain, upgrade);
+    ck_assert_int_eq(grant_request("PUT", url, 0, &given), ABX_OK);
+    ck_assert_int_eq(grant_request("PUT", "https://api.test/v1/**", 0, &given), ABX_OK);
+    ck_assert_uint_eq(request_with("PUT", url, NO_BODY, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request_with("PUT", url, UPGRADE, NULL), ABX_VERDICT_ASK);
+    tear_down();
+}
+END_TEST
+
+/* Whatever the scope. */
+START_TEST(a_yes_is_for_what_the_request_becomes)
+{
+    static const char url[] = "https://api.test/v1/users";
+    static const uint32_t scopes[] = { ABX_SCOPE_COMMAND, ABX_SCOPE_BOX };
+    uint64_t ticket = 0;
+
+    open_with(REQUESTS);
+    ck_assert_uint_eq(request_with("PUT", url, NO_BODY, &ticket), ABX_VERDICT_ASK);
+    ck_assert_int_eq(answer(ticket, scopes[_i]), ABX_OK);
+    ck_assert_uint_eq(request_with("PUT", url, UPGRADE, &ticket), ABX_VERDICT_ASK);
+    ck_assert_int_eq(answer(ticket, scopes[_i]), ABX_OK);
+    ck_assert_uint_eq(request_with("PUT", url, UPGRADE, NULL), ABX_VERDICT_ALLOW);
+    ck_assert_uint_eq(request_with("PUT", url, NO_BODY, NULL), ABX_VERDICT_ALLOW);
+    tear_down();
+}
+END_TEST
+
 START_TEST(who_is_let_through_by_a_grant_knows_by_which)
 {
     uint64_t given = 0, counted = 0, by = 0;
@@ -537,6 +575,8 @@ make_suite(void)
             tcase, what_no_grant_of_a_request_can_be, 0, (int)N_ELEMENTS(no_grant_cases));
     tcase_add_test(tcase, requests_with_other_bodies_are_other_questions);
     tcase_add_test(tcase, a_yes_for_once_lets_no_other_body_go);
+    tcase_add_test(tcase, no_grant_of_a_request_is_for_what_it_becomes);
+    tcase_add_loop_test(tcase, a_yes_is_for_what_the_request_becomes, 0, 2);
     tcase_add_test(tcase, who_is_let_through_by_a_grant_knows_by_which);
     suite_add_tcase(suite, tcase);
     return suite;

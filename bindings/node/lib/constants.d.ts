@@ -275,7 +275,7 @@ export declare const Field: {
 export type Field = (typeof Field)[keyof typeof Field];
 
 export declare const Scope: {
-  /** the calls that wait on this question, and nothing else */
+  /** the calls that wait on this question, and nothing else: all equal ones do that come until it is answered, also after it was shown */
   readonly ONCE: 0;
   /** until this command ends */
   readonly COMMAND: 1;

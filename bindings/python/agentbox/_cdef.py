@@ -253,7 +253,8 @@ DOCS = {
     'abx_box_grant':
         'A grant adds exactly one request for a while: ABX_REQUEST_PATH a path and one access ABX_REQUEST_EXEC a '
         "program's path ABX_REQUEST_CONNECT a host and a port ABX_REQUEST_HTTP a URL with its query, and a method "
-        '(NULL: GET), whatever the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED '
+        '(NULL: GET), whatever the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED. '
+        'Not one that becomes a connection of its own (WebSocket): only the answer to its question lets that go '
         'ABX_REQUEST_ACTION a name that the policy declares and its arguments (NULL: none) as for abx_box_request, in '
         'whatever spelling they come; requests that count as it, too A path or URL that ends in a slash and two stars '
         'means all below, with any query. A request that counts as an action with arguments is granted as the action '

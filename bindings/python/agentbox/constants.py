@@ -234,7 +234,7 @@ class Field(IntEnum):
 class Scope(IntEnum):
     """ABX_SCOPE_*"""
 
-    ONCE = 0  # the calls that wait on this question, and nothing else
+    ONCE = 0  # the calls that wait on this question, and nothing else: all equal ones do that come until it is answered, also after it was shown
     COMMAND = 1  # until this command ends
     BOX = 2  # until the box is closed
     UNTIL = 3  # in this box until expires_ms, Unix time

@@ -281,7 +281,8 @@ pub const ABX_FIELD_HTTP_STATUS: u32 = 40;
 /// Bounded, and its words: not to be trusted
 pub const ABX_FIELD_PROBLEM: u32 = 41;
 
-/// the calls that wait on this question, and nothing else
+/// the calls that wait on this question, and nothing else: all equal ones do that come until it is answered, also after
+/// it was shown
 pub const ABX_SCOPE_ONCE: u32 = 0;
 /// until this command ends
 pub const ABX_SCOPE_COMMAND: u32 = 1;
@@ -534,13 +535,14 @@ extern "C" {
     pub fn abx_box_receipt(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     /// A grant adds exactly one request for a while: ABX_REQUEST_PATH a path and one access ABX_REQUEST_EXEC a program's
     /// path ABX_REQUEST_CONNECT a host and a port ABX_REQUEST_HTTP a URL with its query, and a method (NULL: GET), whatever
-    /// the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED ABX_REQUEST_ACTION a name that
-    /// the policy declares and its arguments (NULL: none) as for abx_box_request, in whatever spelling they come; requests
-    /// that count as it, too A path or URL that ends in a slash and two stars means all below, with any query. A request
-    /// that counts as an action with arguments is granted as the action only. `expires_ms` is Unix time, 0 is never, and
-    /// what is over is ABX_ERR_INVALID; 0 uses is unlimited; `approver` is a name as in abx_answer, or NULL. It lifts what
-    /// the policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below a target with
-    /// two stars it stays denied (nothing below can be lifted: ABX_ERR_DENIED). To a host that is allowed with rules about
+    /// the body; to a host that the policy has rules about requests for, else ABX_ERR_DENIED. Not one that becomes a
+    /// connection of its own (WebSocket): only the answer to its question lets that go ABX_REQUEST_ACTION a name that the
+    /// policy declares and its arguments (NULL: none) as for abx_box_request, in whatever spelling they come; requests that
+    /// count as it, too A path or URL that ends in a slash and two stars means all below, with any query. A request that
+    /// counts as an action with arguments is granted as the action only. `expires_ms` is Unix time, 0 is never, and what is
+    /// over is ABX_ERR_INVALID; 0 uses is unlimited; `approver` is a name as in abx_answer, or NULL. It lifts what the
+    /// policy asks about or has no rule for, never what a rule denies: that is ABX_ERR_DENIED, and below a target with two
+    /// stars it stays denied (nothing below can be lifted: ABX_ERR_DENIED). To a host that is allowed with rules about
     /// requests, `http`, a rule denies what these leave out, and a grant of the connection is ABX_ERR_DENIED, since it is
     /// allowed already. Limits of an action stay. ABX_ERR_DENIED also: arguments do not fit the action, or the delegation
     /// of the box has expired. Given and taken back, it is a NOTICE of layer APPROVAL with the rule "grant:N", what it adds

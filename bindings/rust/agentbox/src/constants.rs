@@ -636,7 +636,8 @@ impl std::fmt::Debug for Field {
 pub struct Scope(pub u32);
 
 impl Scope {
-    /// the calls that wait on this question, and nothing else
+    /// the calls that wait on this question, and nothing else: all equal ones do that come until it is answered, also after
+    /// it was shown
     pub const ONCE: Scope = Scope(0);
     /// until this command ends
     pub const COMMAND: Scope = Scope(1);
