@@ -14,14 +14,14 @@
 #define NO_ID UINT32_MAX
 #define BEGINS_NEEDLE 1u
 #define BEGINS_SPELLING 2u
-#define BREAK_MAX 2u /* characters of the end of a line */
+#define BREAK_MAX 2u /* blanks, tabs and ends of lines in a row */
 #define STATES 256u /* only a needle of some hundred backslashes in a row would need more */
 
 struct node {
     uint32_t first, next; /* child and sibling */
     uint32_t id; /* NO_ID: no needle ends here */
     uint8_t byte;
-    bool may_break; /* a line may end here */
+    bool may_break; /* white space may stand behind it */
 };
 
 /* The whole of it is the content of one vault. */
@@ -84,12 +84,12 @@ add_needle(struct needles *needles, const struct needle *needle)
         uint32_t child = find_child(needles, node, bytes[i]);
 
         node = child == NO_NODE ? add_child(needles, node, bytes[i]) : child;
-        needles->nodes[node].may_break |= needle->is_base64 && i % 4 == 3;
+        needles->nodes[node].may_break |= needle->is_base64;
     }
     if (needles->nodes[node].id == NO_ID) {
         needles->nodes[node].id = needle->id;
     }
-    longest += needle->is_base64 ? needle->length / 4 * BREAK_MAX * SPELLING_MAX : 0;
+    longest += needle->is_base64 ? needle->length * BREAK_MAX * SPELLING_MAX : 0;
     needles->longest = longest > needles->longest ? longest : needles->longest;
 }
 
@@ -145,7 +145,7 @@ needles_longest(const struct needles *needles)
 struct state {
     size_t at;
     uint32_t node;
-    unsigned breaks; /* characters of the end of a line since */
+    unsigned breaks; /* characters of white space since */
 };
 struct walk {
     const struct needles *needles;
@@ -191,15 +191,20 @@ take_state(struct walk *walk)
     return state;
 }
 
-/* What was read as `length` bytes leads on, or is the end of a line. */
+static bool
+is_white(uint8_t byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+/* What was read as `length` bytes leads on, or is white space between. */
 static void
 follow(struct walk *walk, const struct state *from, const uint8_t *text, size_t n, size_t length)
 {
     uint32_t node = from->node;
     size_t i = 0;
 
-    if ((text[0] == '\n' || text[0] == '\r') && from->breaks < BREAK_MAX &&
-            walk->needles->nodes[node].may_break) {
+    if (is_white(text[0]) && from->breaks < BREAK_MAX && walk->needles->nodes[node].may_break) {
         add_state(walk, from->at + length, node, from->breaks + 1);
     }
     do {
@@ -289,7 +294,8 @@ leads_nowhere(const struct needles *needles, const uint8_t *bytes, size_t length
         return is_elsewhere(needles, result, &spelling);
     }
     return length > 1 && needles->begins[bytes[0]] == BEGINS_NEEDLE && node->id == NO_ID &&
-           !node->may_break && (needles->begins[bytes[1]] & BEGINS_SPELLING) == 0 &&
+           !(node->may_break && is_white(bytes[1])) &&
+           (needles->begins[bytes[1]] & BEGINS_SPELLING) == 0 &&
            find_child(needles, number, bytes[1]) == NO_NODE;
 }
 

@@ -14,7 +14,7 @@ struct needle {
     const void *bytes;
     size_t length; /* not 0 */
     uint32_t id;
-    bool is_base64; /* of groups of four, between which a line may end */
+    bool is_base64; /* white space may stand between its characters */
 };
 
 struct needles; /* immutable; kept in a vault, since needles may be secrets */

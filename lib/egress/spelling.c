@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define DIGITS_MAX 7u /* of an entity, zeros before it included */
+#define DIGITS_MAX 16u /* of a number, zeros before it included */
+#define POINT_MAX 0x10ffffu
 
 bool
 spelling_begins(uint8_t byte)
@@ -30,7 +31,7 @@ read_point(struct spelling *ret_spelling, size_t length, uint32_t point)
     static const uint8_t leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
     size_t n = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
 
-    if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
+    if (point > POINT_MAX || (point >= 0xd800 && point < 0xe000)) {
         return SPELLING_NONE;
     }
     *ret_spelling = (struct spelling){ .length = length, .n = n };
@@ -93,34 +94,6 @@ read_unicode(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
     return read_point(ret_spelling, 12, 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
 }
 
-static enum spelling_result
-read_escape(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
-{
-    enum spelling_result result;
-    uint32_t value;
-
-    if (length < 2) {
-        return SPELLING_CUT;
-    }
-    switch (bytes[1]) {
-    case '"':
-    case '\\':
-    case '/':
-        return read_as(ret_spelling, 2, bytes[1]);
-    case 'n':
-        return read_as(ret_spelling, 2, '\n');
-    case 'r':
-        return read_as(ret_spelling, 2, '\r');
-    case 'u':
-        return read_unicode(bytes, length, ret_spelling);
-    case 'x':
-        result = read_hex(bytes + 2, length - 2, 2, &value);
-        return result == SPELLING_READ ? read_point(ret_spelling, 4, value) : result;
-    default:
-        return SPELLING_NONE;
-    }
-}
-
 static bool
 is_digit(uint8_t byte, bool is_hex)
 {
@@ -129,19 +102,71 @@ is_digit(uint8_t byte, bool is_hex)
     return digit >= 0 && (is_hex || digit < 10);
 }
 
+/* Digits from bytes[at] on, up to DIGITS_MAX; returns where they end. */
+static size_t
+read_digits(const uint8_t *bytes, size_t length, size_t at, bool is_hex, uint32_t *ret_value)
+{
+    const size_t first = at;
+
+    *ret_value = 0;
+    while (at < length && at < first + DIGITS_MAX && is_digit(bytes[at], is_hex)) {
+        *ret_value = *ret_value * (is_hex ? 16 : 10) + (uint32_t)hex_digit((char)bytes[at]);
+        *ret_value = *ret_value > POINT_MAX ? POINT_MAX + 1 : *ret_value;
+        at++;
+    }
+    return at;
+}
+
+/* \u{41} */
+static enum spelling_result
+read_braces(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
+{
+    uint32_t value;
+    const size_t end = read_digits(bytes, length, 3, true, &value);
+
+    if (end == length) {
+        return SPELLING_CUT;
+    }
+    return end == 3 || bytes[end] != '}' ? SPELLING_NONE : read_point(ret_spelling, end + 1, value);
+}
+
+static enum spelling_result
+read_escape(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
+{
+    static const char letters[] = "bfnrtv", controls[] = "\b\f\n\r\t\v";
+    enum spelling_result result;
+    const char *letter;
+    uint32_t value;
+
+    if (length < 2) {
+        return SPELLING_CUT;
+    }
+    if (bytes[1] == 'u') {
+        return length > 2 && bytes[2] == '{' ? read_braces(bytes, length, ret_spelling)
+                                             : read_unicode(bytes, length, ret_spelling);
+    }
+    if (bytes[1] == 'x') {
+        result = read_hex(bytes + 2, length - 2, 2, &value);
+        return result == SPELLING_READ ? read_point(ret_spelling, 4, value) : result;
+    }
+    if (bytes[1] < ' ' || bytes[1] > '~' || is_digit(bytes[1], false)) {
+        return SPELLING_NONE;
+    }
+    letter = strchr(letters, bytes[1]);
+    return read_as(
+            ret_spelling, 2, letter == NULL ? bytes[1] : (uint8_t)controls[letter - letters]);
+}
+
 /* &#65; or &#x41;, and without the semicolon before what is no digit. */
 static enum spelling_result
 read_number(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
 {
     bool is_hex = length > 2 && (bytes[2] | 0x20) == 'x';
-    size_t first = is_hex ? 3 : 2, at = first;
+    size_t first = is_hex ? 3 : 2;
     enum spelling_result result;
-    uint32_t value = 0;
+    uint32_t value;
+    size_t at = read_digits(bytes, length, first, is_hex, &value);
 
-    while (at < length && at < first + DIGITS_MAX && is_digit(bytes[at], is_hex)) {
-        value = value * (is_hex ? 16 : 10) + (uint32_t)hex_digit((char)bytes[at]);
-        at++;
-    }
     if (at == first) {
         return at == length ? SPELLING_CUT : SPELLING_NONE;
     }
@@ -155,26 +180,91 @@ read_number(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
     return read_point(ret_spelling, at + (bytes[at] == ';'), value);
 }
 
+/* The references of HTML to ASCII characters. */
+static const struct name {
+    const char *text;
+    uint8_t byte;
+    bool may_be_open; /* without its semicolon, too */
+} names[] = {
+    { "amp", '&', true },
+    { "AMP", '&', true },
+    { "lt", '<', true },
+    { "LT", '<', true },
+    { "gt", '>', true },
+    { "GT", '>', true },
+    { "quot", '"', true },
+    { "QUOT", '"', true },
+    { "apos", '\'', false },
+    { "Tab", '\t', false },
+    { "NewLine", '\n', false },
+    { "excl", '!', false },
+    { "num", '#', false },
+    { "dollar", '$', false },
+    { "percnt", '%', false },
+    { "lpar", '(', false },
+    { "rpar", ')', false },
+    { "ast", '*', false },
+    { "midast", '*', false },
+    { "plus", '+', false },
+    { "comma", ',', false },
+    { "period", '.', false },
+    { "sol", '/', false },
+    { "colon", ':', false },
+    { "semi", ';', false },
+    { "equals", '=', false },
+    { "quest", '?', false },
+    { "commat", '@', false },
+    { "lsqb", '[', false },
+    { "lbrack", '[', false },
+    { "bsol", '\\', false },
+    { "rsqb", ']', false },
+    { "rbrack", ']', false },
+    { "Hat", '^', false },
+    { "lowbar", '_', false },
+    { "UnderBar", '_', false },
+    { "grave", '`', false },
+    { "DiacriticalGrave", '`', false },
+    { "lcub", '{', false },
+    { "lbrace", '{', false },
+    { "verbar", '|', false },
+    { "vert", '|', false },
+    { "VerticalLine", '|', false },
+    { "rcub", '}', false },
+    { "rbrace", '}', false },
+};
+
+/* What stands at bytes[0] as this name. */
+static enum spelling_result
+read_name(
+        const struct name *name, const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
+{
+    const size_t n = strlen(name->text), whole = n + 1;
+
+    if (memcmp(bytes + 1, name->text, n < length - 1 ? n : length - 1) != 0) {
+        return SPELLING_NONE;
+    }
+    if (length <= whole) {
+        read_as(ret_spelling, whole, name->byte);
+        return length == whole && name->may_be_open ? SPELLING_OPEN : SPELLING_CUT;
+    }
+    if (bytes[whole] == ';') {
+        return read_as(ret_spelling, whole + 1, name->byte);
+    }
+    return name->may_be_open ? read_as(ret_spelling, whole, name->byte) : SPELLING_NONE;
+}
+
 static enum spelling_result
 read_entity(const uint8_t *bytes, size_t length, struct spelling *ret_spelling)
 {
-    static const struct name {
-        const char *text;
-        uint8_t byte;
-    } names[] = { { "&amp;", '&' }, { "&lt;", '<' }, { "&gt;", '>' }, { "&quot;", '"' },
-        { "&apos;", '\'' } };
+    enum spelling_result result = length == 1 ? SPELLING_CUT : SPELLING_NONE;
 
     if (length > 1 && bytes[1] == '#') {
         return read_number(bytes, length, ret_spelling);
     }
-    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
-        size_t whole = strlen(names[i].text), n = whole < length ? whole : length;
-
-        if (memcmp(bytes, names[i].text, n) == 0) {
-            return n == whole ? read_as(ret_spelling, whole, names[i].byte) : SPELLING_CUT;
-        }
+    for (size_t i = 0; i < N_ELEMENTS(names) && result == SPELLING_NONE; i++) {
+        result = read_name(&names[i], bytes, length, ret_spelling);
     }
-    return SPELLING_NONE;
+    return result;
 }
 
 enum spelling_result

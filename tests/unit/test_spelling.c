@@ -39,7 +39,20 @@ static const struct spelling_case {
     { "\\\"", "\"", 2 },
     { "\\\\", "\\", 2 },
     { "\\n", "\n", 2 },
-    { "\\q", "", 0 },
+    { "\\t", "\t", 2 },
+    { "\\q", "q", 2 },
+    { "\\'", "'", 2 },
+    { "\\-", "-", 2 },
+    { "\\0", "", 0 },
+    { "\\\xc3", "", 0 },
+    { "\\u{41}", "A", 6 },
+    { "\\u{0000000000000041}", "A", 20 },
+    { "\\u{00000000000000041}", "", 0 },
+    { "\\u{1F600}", "\xf0\x9f\x98\x80", 9 },
+    { "\\u{110000}", "", 0 },
+    { "\\u{ffffffffffffffff}", "", 0 },
+    { "\\u{}", "", 0 },
+    { "\\u{4g}", "", 0 },
     { "\\u0041", "A", 6 },
     { "\\u00Fc", "\xc3\xbc", 6 },
     { "\\u20ac", "\xe2\x82\xac", 6 },
@@ -56,7 +69,10 @@ static const struct spelling_case {
     { "&apos;", "'", 6 },
     { "&#39;", "'", 5 },
     { "&#0000065;", "A", 10 },
-    { "&#00000065;", "", 0 },
+    { "&#00000065;", "A", 11 },
+    { "&#0000000000000065;", "A", 19 },
+    { "&#00000000000000065;", "", 0 },
+    { "&#4294967361;", "", 0 },
     { "&#x1F600;", "\xf0\x9f\x98\x80", 9 },
     { "&#X2f;", "/", 6 },
     { "&#1114112;", "", 0 },
@@ -64,7 +80,16 @@ static const struct spelling_case {
     { "&#65 ", "A", 4 },
     { "&#x41g", "A", 5 },
     { "&#65&", "A", 4 },
-    { "&#00000651", "", 0 },
+    { "&#00000000000000651", "", 0 },
+    { "&sol;", "/", 5 },
+    { "&commat;", "@", 8 },
+    { "&comma;", ",", 7 },
+    { "&DiacriticalGrave;", "`", 18 },
+    { "&AMP;", "&", 5 },
+    { "&amp-", "&", 4 },
+    { "&QUOTa", "\"", 5 },
+    { "&sol-", "", 0 },
+    { "&Sol;", "", 0 },
     { "\\x41", "A", 4 },
     { "\\xfC", "\xc3\xbc", 4 },
     { "\\x4g", "", 0 },
@@ -416,7 +441,8 @@ END_TEST
 
 /* ---- base64 ---- */
 
-static const char *const line_ends[] = { "", "\n", "\r\n", "\\n", "\\r\\n" };
+static const char *const line_ends[] = { "", "\n", "\r\n", "\\n", "\\r\\n", " ", "\t", "\n ",
+    "\\t" };
 
 /* Base64 of either alphabet, in lines, its characters spelled. */
 static void
@@ -424,7 +450,7 @@ encode(struct str *out, const char *plain, size_t length, bool for_urls, enum fa
 {
     AUTO(freep) char *text = malloc(BASE64_ROOM(length) + 1);
     const char *end = line_ends[draw(N_ELEMENTS(line_ends))];
-    size_t line = 4 * (1 + draw(19)), n = base64_encode(plain, length, text);
+    size_t line = 1 + draw(76), n = base64_encode(plain, length, text);
 
     for (size_t i = 0; for_urls && i < n; i++) {
         text[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
@@ -435,7 +461,7 @@ encode(struct str *out, const char *plain, size_t length, bool for_urls, enum fa
     }
 }
 
-/* No base64 has a space. */
+/* A plus sign in base64 is no space. */
 static void
 read_character(const char *text, struct spelling *spelling)
 {
@@ -465,7 +491,7 @@ decode(const char *text, char *out)
         }
         c = (char)spelling.bytes[0];
         c = c == '-' ? '+' : c == '_' ? '/' : c;
-        if (c != '\r' && c != '\n') {
+        if (strchr(" \t\r\n", c) == NULL) {
             str_add_bytes(&plain, &c, 1);
         }
         i += spelling.length;
