@@ -41,6 +41,7 @@ struct egress_box {
     struct dialled *dialled; /* connections outside that nobody took yet */
     uint64_t last_dialled;
     uint64_t last_unseen; /* request that is asked about without its body */
+    size_t kept; /* bytes of bodies, by sessions (session_room.c) */
     bool has_refused_login; /* a server did, which was told */
     bool stopped; /* nothing new begins */
     struct post lost_answer;

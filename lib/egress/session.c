@@ -29,8 +29,10 @@ unsigned session_second_ms = 1000;
 static void
 session_free(struct session *session)
 {
-    part_remove(&session->part);
     exchange_free(session->exchange);
+    session->exchange = NULL;
+    session_count_kept(session);
+    part_remove(&session->part);
     origin_close(session, session->resets);
     stream_free(session->client, session->resets);
     if (session->clean != NULL) {
@@ -372,6 +374,7 @@ session_run(struct session *session)
         session_free(session);
         return;
     }
+    session_count_kept(session);
     set_clock(session);
 }
 

@@ -266,7 +266,8 @@ answer_read(struct session *session, bool is_last)
         return false;
     }
     str_add_bytes(document, (const char *)bytes, length);
-    if (!is_last && !document->failed && document->length <= PROBLEM_DOCUMENT_MAX) {
+    if (!is_last && !document->failed && document->length <= PROBLEM_DOCUMENT_MAX &&
+            session_has_room(session)) {
         return true;
     }
     if (!document->failed && document->length <= PROBLEM_DOCUMENT_MAX) {

@@ -75,7 +75,21 @@ start(struct session *session)
     return evbuffer_add_printf(session->client->output, "HTTP/1.1 100 Continue\r\n\r\n") >= 0;
 }
 
-/* There is more than is gathered: arguments have an end, other bodies go on as they come. */
+bool
+body_let_go(struct exchange *exchange)
+{
+    exchange->out.frame.framing = exchange->request.framing;
+    exchange->out.frame.length = exchange->request.content_length;
+    exchange->request.expects_continue = false; /* that was said */
+    if (evbuffer_add_buffer(exchange->out.raw, exchange->collected) != 0) {
+        return false;
+    }
+    evbuffer_free(exchange->collected);
+    exchange->collected = NULL;
+    return true;
+}
+
+/* It has more than is gathered: arguments have an end, other bodies go on as they come. */
 static bool
 give_up(struct exchange *exchange)
 {
@@ -83,12 +97,23 @@ give_up(struct exchange *exchange)
         exchange->unreadable = "its body is longer than 64 KiB";
         return true;
     }
-    exchange->out.frame.framing = exchange->request.framing;
-    if (evbuffer_add_buffer(exchange->out.raw, exchange->collected) != 0) {
+    return body_let_go(exchange);
+}
+
+/* There is no room for more of it.  False: it is over. */
+static bool
+make_room(struct session *session)
+{
+    if (session->exchange->most == ACTION_INPUT_MAX) {
+        session_deny(session, 503, "boundary:bodies",
+                "the box has too many requests whose bodies are not there yet",
+                "send fewer at a time, and each whole");
         return false;
     }
-    evbuffer_free(exchange->collected);
-    exchange->collected = NULL;
+    if (!body_let_go(session->exchange)) {
+        session_abort(session);
+        return false;
+    }
     return true;
 }
 
@@ -117,7 +142,12 @@ gather(struct session *session)
             session_abort(session); /* in the middle */
             return true;
         }
-        return is_new;
+        if (session_has_room(session)) {
+            return is_new;
+        }
+        if (!make_room(session)) {
+            return true;
+        }
     }
     exchange->stage = STAGE_REQUEST;
     return true;

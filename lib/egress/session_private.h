@@ -110,6 +110,7 @@ struct session {
     struct evbuffer *clean; /* what credentials made of a piece of a body */
     struct event *timer, *again;
     size_t discarded;
+    size_t kept; /* as counted in the box */
     bool is_running; /* within session_run */
     bool is_closing; /* the last bytes are on their way */
     bool is_over, resets; /* to be freed */
@@ -144,8 +145,17 @@ bool request_has_body(const struct http_head *request);
 void request_deny_unreadable(struct session *session, int status, const char *why);
 void exchange_free(struct exchange *exchange);
 
+/* session_room.c: what is kept of bodies before they may go on. */
+void session_count_kept(struct session *session);
+/* False: all sessions of the box keep too much; bodies that are gathered go on as they come. */
+bool session_has_room(struct session *session);
+/* For tests only: how much a box may. */
+extern size_t session_room;
+
 /* session_body.c: STAGE_BODY. */
 bool body_advance(struct session *session);
+/* What was gathered goes on as it comes, with the rest.  False: no memory. */
+bool body_let_go(struct exchange *exchange);
 /* What of the body is decided about; the length is 0 where there is none.  False: no memory. */
 bool body_bytes(const struct exchange *exchange, const char **ret_bytes, size_t *ret_length);
 /* What of it a yes is for (struct act, `bound`); the caller frees; NULL: no memory. */

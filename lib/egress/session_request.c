@@ -437,7 +437,14 @@ collect(struct session *session)
         if (session->client->has_ended && evbuffer_get_length(session->client->input) == 0) {
             session_abort(session); /* in the middle */
         }
-        return is_new;
+        if (session->is_over || session_has_room(session)) {
+            return is_new;
+        }
+        if (!body_let_go(exchange)) {
+            session_abort(session);
+        }
+        exchange->stage = STAGE_CREDENTIALS;
+        return true;
     }
     exchange->out.is_over = true;
     exchange->stage = STAGE_CREDENTIALS;

@@ -3,6 +3,7 @@
  * when it is taken back. */
 #include "base/digest.h"
 #include "base/mem.h"
+#include "egress/session_private.h"
 #include "egress_box.h"
 #include "session_box.h"
 
@@ -28,6 +29,7 @@
 static void
 set_up(void)
 {
+    session_room = 64 * MIB;
     session_box_open_with(RULES, ACTIONS);
     broker_says(fill("http://@/ask"), ABX_VERDICT_ASK);
     broker_says(fill("http://@/both"), ABX_VERDICT_ASK);
@@ -229,6 +231,43 @@ START_TEST(chunks_that_do_not_end_go_on_as_they_come)
 }
 END_TEST
 
+/* ---- what all of them together may keep ---- */
+START_TEST(a_body_for_which_there_is_no_room_is_not_looked_at)
+{
+    session_room = 4;
+    say(HEAD_OF("8") "Expect: 100-continue\r\n\r\n");
+    expect_answer("HTTP/1.1 100 Continue\r\n\r\n");
+    say("hello");
+    broker_ticket();
+    ck_assert_str_eq(broker_bound(), "{\"body\":\"not looked at\",\"exchange\":1,\"length\":8}");
+    answer_yes();
+    expect_request(HEAD_OF("8") "\r\nhello");
+    say("abc");
+    expect_request("abc");
+    send_text(origin, OK);
+    expect_answer(OK);
+    session_room = 8; /* nothing is left of it */
+    say(HEAD_OF("5") "\r\nhel");
+    nobody_came();
+    say("lo");
+    while (broker_ticket() != 2) {
+        sched_yield();
+    }
+    expect_bound("hello", "");
+}
+END_TEST
+
+START_TEST(arguments_for_which_there_is_no_room_are_refused)
+{
+    session_room = 4;
+    say("POST /both/7 HTTP/1.1\r\nHost: @\r\nContent-Type: application/json\r\n"
+        "Content-Length: 9\r\n\r\n{\"a\":");
+    expect_told("boundary:bodies", "too many requests");
+    expect_problem(503, "boundary:bodies");
+    nobody_came();
+}
+END_TEST
+
 /* ---- taking back ---- */
 START_TEST(a_request_that_was_let_through_ends_when_that_is_taken_back)
 {
@@ -312,6 +351,8 @@ make_suite(void)
     tcase_add_test(tcase, a_long_body_is_not_looked_at_and_a_yes_is_for_this_request);
     tcase_add_test(tcase, no_two_bodies_that_are_not_looked_at_are_equal);
     tcase_add_test(tcase, chunks_that_do_not_end_go_on_as_they_come);
+    tcase_add_test(tcase, a_body_for_which_there_is_no_room_is_not_looked_at);
+    tcase_add_test(tcase, arguments_for_which_there_is_no_room_are_refused);
     tcase_add_test(tcase, a_request_that_was_let_through_ends_when_that_is_taken_back);
     tcase_add_test(tcase, a_request_that_something_else_allows_goes_on);
     tcase_add_test(tcase, an_answer_that_is_on_its_way_is_cut);
