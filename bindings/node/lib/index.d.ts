@@ -181,7 +181,9 @@ export interface Result {
   readonly stderr: Buffer | null;
   /** For the model, to append to the tool's result; '' if nothing was stopped. */
   readonly explanation: string;
-  /** The same for a program: events as docs/events.md has them. */
+  /** The same for a program: events as docs/events.md has them, each with its `class`. */
+  readonly failures: Record<string, unknown>[];
+  /** Those of the failures that are denials; the others are what servers refused, a terminal that is not there, a limit. */
   readonly denials: Record<string, unknown>[];
 }
 

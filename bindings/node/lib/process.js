@@ -88,7 +88,9 @@ export class Process extends Handle {
 
   result(exit) {
     const found = this.explain('json');
-    return { exit, ok: exit.ok, stdout: this.output(1), stderr: this.output(2), explanation: this.explain(), denials: found ? JSON.parse(found).events : [] };
+    const failures = found ? JSON.parse(found).events : [];
+    const denials = failures.filter((failure) => failure.type === 'denial');
+    return { exit, ok: exit.ok, stdout: this.output(1), stderr: this.output(2), explanation: this.explain(), failures, denials };
   }
 
   close() {

@@ -62,6 +62,12 @@ test('a question is answered by a promise while the loop and other commands go o
 }));
 let another;
 
+test('a failure that is no denial', () => inBox(ASK, {}, async (box) => {
+  const { failures, denials } = await box.run(['sh', '-c', 'echo x >/etc/motd; echo y >/dev/tty']);
+  assert.deepEqual(failures.map((failure) => failure.class), ['policy', 'terminal']);
+  assert.deepEqual(denials.map((denial) => denial.target), ['/etc/motd']);
+}));
+
 test('a handler that fails has refused', async () => {
   const faults = [];
   const listeners = process.listeners('unhandledRejection');

@@ -42,7 +42,12 @@ class Result:
     stdout: Optional[bytes]
     stderr: Optional[bytes]
     explanation: str  #: for the model, to append to the tool's result; "" if nothing was stopped
-    denials: "list[dict[str, Any]]"  #: the same for a program: events as docs/events.md has them
+    failures: "list[dict[str, Any]]"  #: the same for a program: events as docs/events.md has them, each with its "class"
+
+    @property
+    def denials(self) -> "list[dict[str, Any]]":
+        """Those of the failures that are denials; the others are what servers refused, a terminal that is not there, a limit."""
+        return [failure for failure in self.failures if failure["type"] == "denial"]
 
     @property
     def ok(self) -> bool:

@@ -16,7 +16,7 @@ class Commands(Workspace):
         with Context() as context:
             result = context.run(self.policy(), ["sh", "-c", "echo out; echo err >&2; exit 3"])
         self.assertEqual((result.stdout, result.stderr, result.exit.code, result.ok), (b"out\n", b"err\n", 3, False))
-        self.assertEqual((result.explanation, result.denials), ("", []))
+        self.assertEqual((result.explanation, result.failures, result.denials), ("", [], []))
 
     def test_denial_is_an_event_and_an_explanation(self):
         with Context() as context:
@@ -28,6 +28,12 @@ class Commands(Workspace):
         self.assertEqual(result.denials[0]["target"], "/etc/motd")
         self.assertIn("/etc/motd", result.explanation)
         self.assertEqual(result.exit.denials, 1)
+
+    def test_a_failure_that_is_no_denial(self):
+        with Context() as context:
+            result = context.run(self.policy(), ["sh", "-c", "echo x >/etc/motd; echo y >/dev/tty"])
+        self.assertEqual([failure["class"] for failure in result.failures], ["policy", "terminal"])
+        self.assertEqual([denial["target"] for denial in result.denials], ["/etc/motd"])
 
     def test_files_of_pipes(self):
         with Context() as context, context.open_box(self.policy()) as box:

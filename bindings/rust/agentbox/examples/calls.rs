@@ -203,7 +203,7 @@ const DENIALS: &[Call] = &[
     }),
     ("alternative", |calls| {
         let outcome = calls.run(ASK, &shell(&format!("echo x >{}", calls.below("never"))))?;
-        let denial = &parsed(&outcome.denials)["events"][0];
+        let denial = &parsed(&outcome.explanation_json)["events"][0];
         Ok(json!([denial["rule"], denial["alternative"], outcome.explanation.contains("write elsewhere")]))
     }),
 ];

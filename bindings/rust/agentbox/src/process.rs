@@ -149,8 +149,8 @@ pub struct Outcome {
     pub stderr: Option<Vec<u8>>,
     /// For the model, to append to the tool's result; empty if nothing was stopped.
     pub explanation: String,
-    /// JSON: the same for a program; empty if nothing was stopped.
-    pub denials: String,
+    /// JSON: the same for a program, with the class of each failure; empty if nothing was stopped.
+    pub explanation_json: String,
 }
 
 handle! {
@@ -244,7 +244,7 @@ impl Process {
     }
 
     pub(crate) fn outcome(&self, exit: Exit) -> Result<Outcome> {
-        Ok(Outcome { exit, stdout: self.output(1), stderr: self.output(2), explanation: self.explain("text")?, denials: self.explain("json")? })
+        Ok(Outcome { exit, stdout: self.output(1), stderr: self.output(2), explanation: self.explain("text")?, explanation_json: self.explain("json")? })
     }
 }
 
