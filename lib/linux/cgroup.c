@@ -190,9 +190,10 @@ cgroup_add(struct cgroup *cgroup, int32_t pid)
     return write_number(cgroup->directory, "cgroup.procs", (uint64_t)pid);
 }
 
-/* The number after the word at the start of a line; 0: there is none. */
-static uint64_t
-read_count(int directory, const char *name, const char *word)
+/* The number after the word at the start of a line.  False: it cannot be read, and *ret_count stays.
+ */
+static bool
+read_count(int directory, const char *name, const char *word, uint64_t *ret_count)
 {
     AUTO(closep) int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     char text[1024];
@@ -204,34 +205,38 @@ read_count(int directory, const char *name, const char *word)
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, word, length) == 0 && sscanf(line + length, " %" SCNu64, &count) == 1) {
-            return count;
+            *ret_count = count;
+            return true;
         }
     }
-    return 0;
+    return false;
+}
+
+/* What it is more than it was told; the kernel's only grow. */
+static uint64_t
+take_count(int directory, const char *name, const char *word, uint64_t *told)
+{
+    const uint64_t before = *told;
+
+    return read_count(directory, name, word, told) && *told > before ? *told - before : 0;
 }
 
 struct cgroup_counts
-cgroup_read_counts(int directory)
+cgroup_new_counts(int directory, struct cgroup_counts *told)
 {
     return (struct cgroup_counts){
-        .killed_for_memory = read_count(directory, "memory.events", "oom_kill "),
-        .processes_refused = read_count(directory, "pids.events", "max "),
+        .killed_for_memory =
+                take_count(directory, "memory.events", "oom_kill ", &told->killed_for_memory),
+        .processes_refused =
+                take_count(directory, "pids.events", "max ", &told->processes_refused),
     };
 }
 
 struct cgroup_counts
 cgroup_take_counts(struct cgroup *cgroup)
 {
-    struct cgroup_counts all, fresh;
-
-    if (cgroup == NULL) {
-        return (struct cgroup_counts){ 0 };
-    }
-    all = cgroup_read_counts(cgroup->directory);
-    fresh.killed_for_memory = all.killed_for_memory - cgroup->told.killed_for_memory;
-    fresh.processes_refused = all.processes_refused - cgroup->told.processes_refused;
-    cgroup->told = all;
-    return fresh;
+    return cgroup == NULL ? (struct cgroup_counts){ 0 }
+                          : cgroup_new_counts(cgroup->directory, &cgroup->told);
 }
 
 void

@@ -129,20 +129,39 @@ write_to(const char *name, const char *text)
 
 START_TEST(what_the_limits_did_is_read)
 {
-    struct cgroup_counts counts = cgroup_read_counts(directory);
+    struct cgroup_counts told = { 0 }, counts = cgroup_new_counts(directory, &told);
 
     ck_assert_uint_eq(counts.killed_for_memory + counts.processes_refused, 0);
     write_to("memory.events", "low 0\nhigh 0\nmax 9\noom 8\noom_kill 7\noom_group_kill 1\n");
     write_to("pids.events", "max 12\n");
-    counts = cgroup_read_counts(directory);
+    counts = cgroup_new_counts(directory, &told);
     ck_assert_uint_eq(counts.killed_for_memory, 7);
     ck_assert_uint_eq(counts.processes_refused, 12);
-    write_to("memory.events", "");
+    write_to("memory.events", "oom_kill 9\n");
     write_to("pids.events", "max\nmax x\n");
-    counts = cgroup_read_counts(directory);
-    ck_assert_uint_eq(counts.killed_for_memory + counts.processes_refused, 0);
+    counts = cgroup_new_counts(directory, &told);
+    ck_assert_uint_eq(counts.killed_for_memory, 2);
+    ck_assert_uint_eq(counts.processes_refused, 0);
     counts = cgroup_take_counts(NULL);
     ck_assert_uint_eq(counts.killed_for_memory + counts.processes_refused, 0);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_no_count)
+{
+    struct cgroup_counts told = { 0 }, counts;
+
+    write_to("memory.events", "oom_kill 7\n");
+    write_to("pids.events", "max 12\n");
+    cgroup_new_counts(directory, &told);
+    ck_assert_int_eq(unlinkat(directory, "memory.events", 0), 0);
+    ck_assert_int_eq(unlinkat(directory, "pids.events", 0), 0);
+    counts = cgroup_new_counts(directory, &told);
+    ck_assert_uint_eq(counts.killed_for_memory, 0);
+    ck_assert_uint_eq(counts.processes_refused, 0);
+    write_to("memory.events", "oom_kill 8\n");
+    counts = cgroup_new_counts(directory, &told);
+    ck_assert_uint_eq(counts.killed_for_memory, 1);
 }
 END_TEST
 
@@ -175,6 +194,7 @@ make_suite(void)
     tcase_add_test(tcase, without_swap_accounting_the_rest_is_written);
     tcase_add_test(tcase, a_controller_that_was_not_delegated_is_an_error);
     tcase_add_test(tcase, what_the_limits_did_is_read);
+    tcase_add_test(tcase, what_cannot_be_read_is_no_count);
     tcase_add_test(tcase, where_nothing_is_delegated_nothing_is_made);
     suite_add_tcase(suite, tcase);
     return suite;
