@@ -12,7 +12,19 @@ enum { EXIT_REFUSED = 125, EXIT_TIMED_OUT = 124 };
 
 void print_usage(void); /* main.c */
 
-/* options.c: what all commands accept; pointers into argv. */
+/* options.c: which options a command takes. */
+enum {
+    TAKES_DOCUMENT = 1 << 0, /* --policy */
+    TAKES_PROFILE = 1 << 1, /* --profile, --managed */
+    TAKES_VARIABLES = 1 << 2, /* --workspace, --var */
+    TAKES_FILES = 1 << 3, /* what the policy keeps from what runs: --events, --audit, --credential */
+    TAKES_COMMAND = 1 << 4, /* how a command runs, and on whose behalf */
+    TAKES_OUTPUT = 1 << 5, /* -o */
+    TAKES_JSON = 1 << 6, /* --json */
+    TAKES_POLICY = TAKES_DOCUMENT | TAKES_PROFILE | TAKES_VARIABLES | TAKES_FILES
+};
+
+/* What they say; pointers into argv. */
 struct options {
     const char *policy; /* file */
     const char *profile;
@@ -39,7 +51,7 @@ struct options {
     char **rest; /* what follows the options, NULL-terminated */
 };
 /* False: an error was printed.  Where help is asked for, it is printed and the tool ends. */
-bool options_parse(struct options *options, int argc, char **argv);
+bool options_parse(struct options *options, unsigned takes, int argc, char **argv);
 
 /* policy.c: the policy that the options name.  False: *ret_error says why, or errno-style text was
  * put there by the library; the caller reports and releases it. */

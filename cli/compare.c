@@ -62,7 +62,7 @@ command_compare(int argc, char **argv)
     abx_error *error = NULL;
     abx_status relation;
 
-    if (!options_parse(&options, argc, argv)) {
+    if (!options_parse(&options, TAKES_POLICY, argc, argv)) {
         return EXIT_REFUSED;
     }
     if (options.rest[0] == NULL || (options.rest[1] != NULL && options.rest[2] != NULL)) {

@@ -12,6 +12,48 @@ refuse(const char *what, const char *detail)
     return false;
 }
 
+static const struct {
+    const char *name;
+    unsigned group; /* TAKES_* */
+} groups[] = {
+    { "--policy", TAKES_DOCUMENT },
+    { "--profile", TAKES_PROFILE },
+    { "--managed", TAKES_PROFILE },
+    { "--workspace", TAKES_VARIABLES },
+    { "--var", TAKES_VARIABLES },
+    { "--events", TAKES_FILES },
+    { "--audit", TAKES_FILES },
+    { "--credential", TAKES_FILES },
+    { "--principal", TAKES_COMMAND },
+    { "--agent-session", TAKES_COMMAND },
+    { "--delegation", TAKES_COMMAND },
+    { "--delegation-expires", TAKES_COMMAND },
+    { "--cwd", TAKES_COMMAND },
+    { "--timeout", TAKES_COMMAND },
+    { "--tty", TAKES_COMMAND },
+    { "--explain", TAKES_COMMAND },
+    { "--ask", TAKES_COMMAND },
+    { "--output", TAKES_OUTPUT },
+    { "-o", TAKES_OUTPUT },
+    { "--json", TAKES_JSON },
+};
+
+/* Whether there is such an option, and the command takes it; its name ends with the word or at a
+ * '='. */
+static bool
+check_taken(const char *word, unsigned takes)
+{
+    const size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        if (strlen(groups[i].name) == length && strncmp(groups[i].name, word, length) == 0) {
+            return (groups[i].group & takes) != 0 ||
+                   refuse("this command does not take the option", groups[i].name);
+        }
+    }
+    return refuse("unknown option", word);
+}
+
 static bool
 set_timeout(struct options *options, const char *text)
 {
@@ -88,7 +130,7 @@ set_value(struct options *options, const char *name, const char *value)
     if (strcmp(name, "--var") == 0) {
         return set_variable(options, value);
     }
-    return refuse("unknown option", name);
+    return refuse("no value belongs to", name);
 }
 
 static bool
@@ -110,7 +152,7 @@ set_flag(struct options *options, const char *name)
 }
 
 bool
-options_parse(struct options *options, int argc, char **argv)
+options_parse(struct options *options, unsigned takes, int argc, char **argv)
 {
     int i = 0;
 
@@ -126,13 +168,13 @@ options_parse(struct options *options, int argc, char **argv)
             print_usage();
             exit(0);
         }
+        if (!check_taken(argv[i], takes)) {
+            return false;
+        }
         if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
             options->output = argv[i + 1];
             i += 2;
             continue;
-        }
-        if (strncmp(argv[i], "--", 2) != 0) {
-            return refuse("unknown option", argv[i]);
         }
         if (set_flag(options, argv[i])) {
             i++;

@@ -235,7 +235,7 @@ command_explain(int argc, char **argv)
     size_t length;
     abx_status status;
 
-    if (!options_parse(&options, argc, argv)) {
+    if (!options_parse(&options, TAKES_POLICY, argc, argv)) {
         return EXIT_REFUSED;
     }
     if (options.rest[0] == NULL || options.rest[1] == NULL || options.rest[2] != NULL ||
@@ -273,7 +273,7 @@ command_describe(int argc, char **argv)
     size_t length;
     abx_status status;
 
-    if (!options_parse(&options, argc, argv)) {
+    if (!options_parse(&options, TAKES_POLICY, argc, argv)) {
         return EXIT_REFUSED;
     }
     if (!policy_load(&options, &policy, &error)) {
@@ -305,7 +305,7 @@ command_policy(int argc, char **argv)
         return command_compare(argc - 1, argv + 1);
     }
     if (argc < 2 || strcmp(argv[0], "validate") != 0 ||
-            !options_parse(&options, argc - 1, argv + 1)) {
+            !options_parse(&options, TAKES_DOCUMENT | TAKES_VARIABLES, argc - 1, argv + 1)) {
         fputs("usage: agentbox policy validate [--workspace DIR] [--var NAME=VALUE] FILE\n"
               "       agentbox policy compare [OPTIONS] [BEFORE] AFTER\n",
                 stderr);

@@ -14,7 +14,7 @@ command_preflight(int argc, char **argv)
     size_t n_rows;
     bool opens = true;
 
-    if (!options_parse(&options, argc, argv)) {
+    if (!options_parse(&options, TAKES_POLICY, argc, argv)) {
         return EXIT_REFUSED;
     }
     if (((options.policy != NULL || options.profile != NULL) &&

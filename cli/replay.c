@@ -108,7 +108,7 @@ command_replay(int argc, char **argv)
     size_t count = 0;
     abx_status outcome;
 
-    if (!options_parse(&options, argc, argv)) {
+    if (!options_parse(&options, TAKES_POLICY | TAKES_JSON, argc, argv)) {
         return EXIT_REFUSED;
     }
     while (options.rest[count] != NULL) {

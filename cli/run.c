@@ -381,17 +381,16 @@ run_command(struct run *run)
 static int
 run_with_options(int argc, char **argv, bool learns)
 {
+    const unsigned takes = TAKES_POLICY | TAKES_COMMAND | (learns ? TAKES_OUTPUT : 0);
     struct run run = { .wait_handle = -1, .terminal = -1 };
     int status;
 
-    if (!options_parse(&run.options, argc, argv)) {
+    if (!options_parse(&run.options, takes, argc, argv)) {
         return EXIT_REFUSED;
     }
-    if (run.options.rest[0] == NULL || (run.options.output != NULL) != learns) {
+    if (run.options.rest[0] == NULL || (learns && run.options.output == NULL)) {
         fprintf(stderr, "agentbox: %s; usage: agentbox %s [OPTIONS] -- CMD ARGS...\n",
-                run.options.rest[0] == NULL ? "no command"
-                : learns                    ? "no file to write to"
-                                            : "-o is an option of learn",
+                run.options.rest[0] == NULL ? "no command" : "no file to write to",
                 learns ? "learn -o FILE" : "run");
         return EXIT_REFUSED;
     }

@@ -27,6 +27,12 @@ CASES = [
     ("an audit log without its directory", ["run", "--audit", "/nonexistent/x", "--", "true"], 125, r"^$", r"audit log '/nonexistent/x'.*: No such file or directory\n$"),
     ("an unknown command", ["rnu"], 125, r"^$", r"unknown command 'rnu'"),
     ("an unknown option", ["run", "--tyt", "x", "--", "true"], 125, r"^$", r"unknown option '--tyt'"),
+    *((f"an option of other commands: {' '.join(words)}", [*words, *rest], 125, r"^$", rf"this command does not take the option '{words[-1].partition('=')[0]}'")
+      for words, rest in ((["run", "--json"], ["--", "true"]), (["run", "-o"], ["x", "--", "true"]), (["run", "--output=x"], ["--", "true"]),
+                          (["replay", "--delegation-expires"], ["garbage", "x"]), (["replay", "--tty"], ["x"]), (["explain", "--json"], ["read", "/x"]),
+                          (["describe", "--ask=tty"], []), (["preflight", "--timeout"], ["3"]), (["policy", "compare", "--cwd"], ["/", "ask.json"]),
+                          (["policy", "validate", "--profile"], ["task", "ask.json"]), (["policy", "validate", "--audit"], ["x", "ask.json"]))),
+    ("a value for a flag", ["run", "--tty=yes", "--", "true"], 125, r"^$", r"no value belongs to '--tty'"),
     ("an unknown short option", ["run", "-t", "3", "--", "true"], 125, r"^$", r"unknown option '-t'"),
     ("options of the command", ["run", "sh", "-c", "exit 3"], 3, r"^$", r"^$"),
     ("a command without a name", ["run"], 125, r"^$", r"no command"),
