@@ -72,23 +72,26 @@ class Assistant:
     def __init__(self, context: agentbox.Context, policy: agentbox.Policy, company: Company, results: pathlib.Path) -> None:
         self.context, self.policy, self.company, self.results = context, policy, company, results
         self.calls, self.told = 0, ""
+        self.start_s = 0.0  # what a box and its first call took
 
     def work(self, model: ScriptedModel, delegation: str, seconds: float) -> None:
         """One box for all that is done on behalf of the employee and under one delegation."""
         print(f"== for {EMPLOYEE}, by {SESSION}, under {delegation}")
+        begun = time.monotonic()
         identity = agentbox.Identity(EMPLOYEE, SESSION, delegation, delegation_expires_ms=int((time.time() + seconds) * 1000))
         with self.context.open_box(self.policy, identity) as box:
             box.set_credential("hr-api", self.company.key.encode())
             told = self.policy.describe()
             while (call := model.next(told)) is not None:
-                told = self.run_command(box, call)
+                told = self.run_command(box, call, {"DELEGATION_SECONDS": str(seconds)})
                 self.told += told
+                self.start_s = self.start_s or time.monotonic() - begun
         print()
 
-    def run_command(self, box: agentbox.Box, call: Call) -> str:
+    def run_command(self, box: agentbox.Box, call: Call, env: dict) -> str:
         self.calls += 1
         print(f"\n[call-{self.calls}] {call.thought}\n" + "".join(f"  {line}\n" for line in call.command.splitlines()), end="")
-        result = box.run(["sh", "-c", call.command], label=f"call-{self.calls}", cwd=self.results, timeout=60)
+        result = box.run(["sh", "-c", call.command], label=f"call-{self.calls}", cwd=self.results, env=env, timeout=60)
         told = marked(result.stdout + result.stderr) + result.explanation
         print(told, end="")
         return told
@@ -126,7 +129,7 @@ def main() -> None:
         with agentbox.Context(on_approval=lambda event: desk.ask(context, event), audit_path=log) as context:
             assistant = Assistant(context, make_policy(work, company), company, work / "results")
             assistant.work(ScriptedModel(day(work / "home")), "delegation-81", 8 * 3600)
-            assistant.work(ScriptedModel(next_morning()), "delegation-82", 3)  # the last seconds of it
+            assistant.work(ScriptedModel(next_morning()), "delegation-82", 1 + 5 * assistant.start_s)  # the last seconds of it
         print_record(log)
         print("== what the API's own log says of changes and exports")
         print("".join(line for line in company.log.open() if " GET " not in line), end="")

@@ -47,4 +47,4 @@ def day(home: pathlib.Path) -> Iterator[Call]:
 
 
 def next_morning() -> Iterator[Call]:
-    yield Call("Is the number still right? I look a little later.", f"sleep 3\n{CURL} {API}/employees/1042")
+    yield Call("Is the number still right? I look a little later.", f"sleep $DELEGATION_SECONDS\n{CURL} {API}/employees/1042")
