@@ -17,7 +17,8 @@ enum {
     TAKES_DOCUMENT = 1 << 0, /* --policy */
     TAKES_PROFILE = 1 << 1, /* --profile, --managed */
     TAKES_VARIABLES = 1 << 2, /* --workspace, --var */
-    TAKES_FILES = 1 << 3, /* what the policy keeps from what runs: --events, --audit, --credential */
+    TAKES_FILES =
+            1 << 3, /* what the policy keeps from what runs: --events, --audit, --credential */
     TAKES_COMMAND = 1 << 4, /* how a command runs, and on whose behalf */
     TAKES_OUTPUT = 1 << 5, /* -o */
     TAKES_JSON = 1 << 6, /* --json */

@@ -29,6 +29,7 @@ unsigned session_second_ms = 1000;
 static void
 session_free(struct session *session)
 {
+    answer_leave(session);
     exchange_free(session->exchange);
     session->exchange = NULL;
     session_count_kept(session);

@@ -278,6 +278,17 @@ answer_read(struct session *session, bool is_last)
     return true;
 }
 
+void
+answer_leave(struct session *session)
+{
+    const struct exchange *exchange = session->exchange;
+
+    if (exchange != NULL && exchange->held != NULL && !exchange->is_told &&
+            !session->part.box->stopped) { /* of a box that closes nothing is told any more */
+        tell(session, layer_of_answer(session), NULL);
+    }
+}
+
 struct evbuffer *
 answer_output(const struct session *session)
 {

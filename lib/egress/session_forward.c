@@ -342,7 +342,6 @@ take_body(struct session *session)
             !answer_read(session, is_last) ||
             !flow_give(flow, session->clean, is_last, answer_output(session)) ||
             !answer_release(session)) {
-        answer_read(session, true);
         session_abort(session); /* the client must not take it for the whole */
     }
     return true;

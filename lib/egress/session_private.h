@@ -184,6 +184,8 @@ bool answer_look(struct session *session);
 bool answer_read(struct session *session, bool is_last);
 /* Where it is passed on to. */
 struct evbuffer *answer_output(const struct session *session);
+/* The session ends before all of a held answer was there: its status is told. */
+void answer_leave(struct session *session);
 /* Lets the program see what was told. */
 bool answer_release(struct session *session);
 

@@ -190,7 +190,8 @@ cgroup_add(struct cgroup *cgroup, int32_t pid)
     return write_number(cgroup->directory, "cgroup.procs", (uint64_t)pid);
 }
 
-/* The number after the word at the start of a line.  False: it cannot be read, and *ret_count stays.
+/* The number after the word at the start of a line.  False: it cannot be read, and *ret_count
+ * stays.
  */
 static bool
 read_count(int directory, const char *name, const char *word, uint64_t *ret_count)
@@ -227,8 +228,7 @@ cgroup_new_counts(int directory, struct cgroup_counts *told)
     return (struct cgroup_counts){
         .killed_for_memory =
                 take_count(directory, "memory.events", "oom_kill ", &told->killed_for_memory),
-        .processes_refused =
-                take_count(directory, "pids.events", "max ", &told->processes_refused),
+        .processes_refused = take_count(directory, "pids.events", "max ", &told->processes_refused),
     };
 }
 

@@ -38,7 +38,8 @@ void cgroup_free(struct cgroup *cgroup);
 
 /* For tests: the parts that work on the directory of a group. */
 int cgroup_limit(int directory, uint64_t memory, uint64_t processes);
-/* What is more than *told, which becomes what there is; what cannot be read stays as it was told. */
+/* What is more than *told, which becomes what there is; what cannot be read stays as it was told.
+ */
 struct cgroup_counts cgroup_new_counts(int directory, struct cgroup_counts *told);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is told of an answer that refuses a request: who asks is not accepted, or a server does not
  * take the values of a named action.  What the program gets is the same in every case. */
+#include "base/mem.h"
 #include "egress/problem_document.h"
+#include "egress/session_private.h"
 #include "egress/thread.h"
 #include "egress_box.h"
 #include "fake_replace.h"
@@ -271,6 +273,54 @@ START_TEST(a_document_that_is_cut_is_told_by_its_status)
 }
 END_TEST
 
+/* Who ends an answer of which a part is held. */
+static void
+leave(void)
+{
+    close_with_reset(program);
+    program = -1;
+}
+
+static void
+make_seconds_short(void *data)
+{
+    session_second_ms = 5;
+}
+
+static void
+make_seconds_long(void *data)
+{
+    session_second_ms = 1000;
+}
+
+static void
+let_time_pass(void)
+{
+    egress_call(the_egress, make_seconds_short, NULL);
+    send_text(origin, "\""); /* it goes on, once */
+}
+
+static void (*const enders[])(void) = { leave, let_time_pass };
+
+START_TEST(a_document_that_is_not_waited_for_is_told_by_its_status)
+{
+    struct told told;
+
+    broker_gives_key("k-1");
+    say(PUT);
+    expect_request(PASSED);
+    send_text(origin, "HTTP/1.1 422 X\r\n" PROBLEM "Content-Length: 22\r\n\r\n{\"title\":");
+    let_it_run();
+    ck_assert(broker_is_quiet());
+    enders[_i]();
+    expect_told_of(ABX_LAYER_ACTION, "update", 422, "http://@/v1/7", &told);
+    ck_assert_str_eq(told.problem, "");
+    expect_reset(origin);
+    ck_assert(broker_is_quiet());
+    egress_call(the_egress, make_seconds_long, NULL);
+}
+END_TEST
+
 START_TEST(no_secret_of_an_answer_is_in_what_is_told)
 {
     struct told told;
@@ -378,6 +428,8 @@ make_suite(void)
     tcase_add_test(tcase, the_program_sees_nothing_of_a_document_before_it_is_told);
     tcase_add_test(tcase, a_long_document_passes_and_its_status_is_told);
     tcase_add_test(tcase, a_document_that_is_cut_is_told_by_its_status);
+    tcase_add_loop_test(tcase, a_document_that_is_not_waited_for_is_told_by_its_status, 0,
+            (int)N_ELEMENTS(enders));
     tcase_add_test(tcase, no_secret_of_an_answer_is_in_what_is_told);
     tcase_add_test(tcase, the_answer_to_head_has_no_document);
     suite_add_tcase(suite, tcase);
