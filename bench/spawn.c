@@ -71,7 +71,12 @@ ended(void *data)
 {
 }
 
-static const struct broker broker = { NULL, decide, holds, withdraw, report, exited, ended };
+static const struct broker broker = { .decide = decide,
+    .holds = holds,
+    .withdraw = withdraw,
+    .report = report,
+    .exited = exited,
+    .ended = ended };
 
 /* ---- what is measured ---- */
 static struct box_setup setup;

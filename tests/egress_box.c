@@ -76,7 +76,7 @@ note(uint32_t type, const struct act *act, const char *rule, const char *reason,
 }
 
 static char last_body[1024], last_bound[1024];
-static bool is_taken_back;
+static uint64_t allowing;
 static const char *next_key;
 
 void
@@ -108,12 +108,17 @@ broker_bound(void)
 }
 
 void
-broker_takes_back(void)
+broker_allows_by(uint64_t grant)
 {
     pthread_mutex_lock(&lock);
-    is_taken_back = true;
+    allowing = grant;
     pthread_mutex_unlock(&lock);
-    egress_revoke_requests(the_box);
+}
+
+void
+broker_takes_back(uint64_t grant, uint64_t ticket)
+{
+    egress_revoke_requests(the_box, grant, ticket);
 }
 
 static abx_verdict
@@ -136,6 +141,9 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
             verdict = rules[i].verdict;
         }
     }
+    if (verdict == ABX_VERDICT_ALLOW && allowing != 0 && act->by != NULL) {
+        *act->by = allowing;
+    }
     if (verdict != ABX_VERDICT_ALLOW && act->refusal != NULL) {
         *act->refusal = (struct refusal){
             .rule = "/network/deny/0", .reason = "the test says no", .alternative = "ask the test"
@@ -153,18 +161,12 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return verdict;
 }
 
-static bool
-holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+static void
+revoked(void *data, const struct subject *subject, const struct act *act)
 {
-    bool does_hold;
-
     pthread_mutex_lock(&lock);
-    does_hold = !is_taken_back;
-    if (!does_hold) {
-        note(0, act, "grant:revoked", "the host took the grant back", NULL);
-    }
+    note(0, act, "grant:revoked", "the host took the grant back", NULL);
     pthread_mutex_unlock(&lock);
-    return does_hold;
 }
 
 static void
@@ -204,7 +206,7 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
 }
 
 static const struct broker broker = {
-    .decide = decide, .holds = holds, .withdraw = withdraw, .report = report, .accepted = accepted
+    .decide = decide, .revoked = revoked, .withdraw = withdraw, .report = report, .accepted = accepted
 };
 
 void
@@ -433,8 +435,7 @@ egress_box_open(const char *format, ...)
     va_end(arguments);
     pthread_mutex_lock(&lock);
     n_rules = n_asked = n_accepted = n_withdrawn = n_told = n_taken = 0;
-    last_ticket = 0;
-    is_taken_back = false;
+    last_ticket = allowing = 0;
     is_quick = false;
     pthread_mutex_unlock(&lock);
     descriptors = descriptors == 0 ? count_descriptors() : descriptors;

@@ -41,8 +41,10 @@ void broker_gives_key(const char *key);
 const char *broker_body(void);
 /* What a yes to the last question is for. */
 const char *broker_bound(void);
-/* From now on nothing holds that a question or a grant allowed; the host takes a grant back. */
-void broker_takes_back(void);
+/* What is allowed from now on, this grant does; 0: the policy. */
+void broker_allows_by(uint64_t grant);
+/* The host takes a grant back, which came from the question with this ticket or, 0, from none. */
+void broker_takes_back(uint64_t grant, uint64_t ticket);
 size_t broker_accepted(void); /* how often what had been refused was */
 size_t broker_withdrawn(void);
 uint64_t broker_ticket(void); /* of the last question; waits until there is one */

@@ -308,7 +308,9 @@ ABX_API abx_status abx_box_grant(abx_box *box, const abx_request *pattern, int64
         uint32_t uses, const char *approver, uint64_t *ret_grant, abx_error **reterr);
 /* After it returns nothing new is done under that grant: calls that are under way fail, connections
  * to its host and port that nothing else allows are reset, and requests under way that it let through and nothing
- * else allows are refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked").  ABX_ERR_STATE: there is none, or its uses are used up. */
+ * else allows are refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked").
+ * What arguments in its body a request had is not known any more, so one that counts as an action with such
+ * arguments nothing else allows.  ABX_ERR_STATE: there is none, or its uses are used up. */
 ABX_API abx_status abx_box_revoke(abx_box *box, uint64_t grant);
 ABX_API abx_status abx_box_grants(abx_box *box, char **ret_json, size_t *ret_length);
 /* With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told)

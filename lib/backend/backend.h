@@ -80,10 +80,12 @@ struct broker {
      * answer comes through backend->answer with *ret_ticket.  Equal questions share a ticket. */
     abx_verdict (*decide)(
             void *data, const struct subject *subject, const struct act *act, uint64_t *ret_ticket);
-    /* Whether what was allowed before, by the answer to a question (its ticket) or by a use of a
-     * grant (its number), still is: the host may have taken the grant back.  False: the denial has
-     * its event. */
+    /* Of a held call: whether what was allowed before, by the answer to a question (its ticket) or
+     * by a use of a grant (its number), still is: the host may have taken the grant back.  False:
+     * the denial has its event. */
     bool (*holds)(void *data, const struct subject *subject, const struct act *act, uint64_t by);
+    /* Of a request under way: the host took back what allowed it, so it is denied after all. */
+    void (*revoked)(void *data, const struct subject *subject, const struct act *act);
     /* The caller of a held call is gone or was interrupted: one waiter less. */
     void (*withdraw)(void *data, uint64_t ticket);
     /* A refusal that the boundary makes without asking (a system call), or something allowed and

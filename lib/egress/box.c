@@ -407,24 +407,31 @@ egress_revoke(struct egress_box *box, const char *name, uint32_t port)
     egress_call(box->egress, revoke, &revocation);
 }
 
+struct request_revocation {
+    struct egress_box *box;
+    uint64_t grant, ticket;
+};
+
 static void
 revoke_requests(void *data)
 {
-    struct egress_box *box = data;
+    const struct request_revocation *revocation = data;
     struct part *part;
 
-    look_at_none(box);
-    while ((part = look_at_next(box)) != NULL) {
-        if (part->look_again != NULL) {
-            part->look_again(part);
+    look_at_none(revocation->box);
+    while ((part = look_at_next(revocation->box)) != NULL) {
+        if (part->revoke != NULL) {
+            part->revoke(part, revocation->grant, revocation->ticket);
         }
     }
 }
 
 void
-egress_revoke_requests(struct egress_box *box)
+egress_revoke_requests(struct egress_box *box, uint64_t grant, uint64_t ticket)
 {
-    egress_call(box->egress, revoke_requests, box);
+    struct request_revocation revocation = { .box = box, .grant = grant, .ticket = ticket };
+
+    egress_call(box->egress, revoke_requests, &revocation);
 }
 
 /* ---- its end ---- */

@@ -17,8 +17,9 @@ struct part {
     struct part *next, *previous;
     struct errand *errand; /* who wants to go where; owned; NULL: nobody, or the proxy */
     bool is_looked_at; /* while a grant is taken back */
-    /* A grant for requests was taken back: ends what it let through; NULL: nothing ever is. */
-    void (*look_again)(struct part *part);
+    /* A grant for requests was taken back: ends what it or the question that it came from let
+     * through; NULL: nothing ever is. */
+    void (*revoke)(struct part *part, uint64_t grant, uint64_t ticket);
     void (*end)(struct part *part); /* the box closes: ends it, tells who waits, and frees it */
 };
 

@@ -58,9 +58,10 @@ abx_status egress_set_secret(struct egress_box *box, const char *name, const voi
  * any more ends with a reset and an event before this returns.  The broker is asked, so no lock may
  * be held.  Not on the egress thread. */
 void egress_revoke(struct egress_box *box, const char *name, uint32_t port);
-/* A grant for requests was taken back: every request under way that it let through ends with its
- * event before this returns, as egress_revoke ends connections. */
-void egress_revoke_requests(struct egress_box *box);
+/* A grant for requests was taken back: every request under way that it let through, or the question
+ * that it came from (0: none), and that nothing else allows ends with its event before this
+ * returns, as egress_revoke ends connections. */
+void egress_revoke_requests(struct egress_box *box, uint64_t grant, uint64_t ticket);
 /* Ends every connection, tells every dial that waits ECANCELED, and frees it.  No call of the
  * broker or to the gateway's `dialled_fn` comes after it returned.  The backend is closed, and
  * nobody answers any more.  Not on the egress thread. */

@@ -60,11 +60,17 @@ end_part(struct part *part)
 
 /* Not within session_run, which may free it. */
 static void
-look_again(struct part *part)
+revoke(struct part *part, uint64_t grant, uint64_t ticket)
 {
     struct session *session = (struct session *)part;
+    struct exchange *exchange = session->exchange;
 
-    if (session->exchange != NULL && !request_holds(session)) {
+    if (exchange == NULL || exchange->by == 0 ||
+            (exchange->by != grant && exchange->by != ticket)) {
+        return;
+    }
+    exchange->is_revoked = true;
+    if (!request_holds(session)) {
         session_run(session);
     }
 }
@@ -435,7 +441,7 @@ session_start(const struct session_setup *setup, int inside, int outside)
         close_with_reset(outside);
         return;
     }
-    session->part.look_again = look_again;
+    session->part.revoke = revoke;
     if (!set_up(session, setup, inside, outside)) {
         session->resets = true;
         session_free(session);

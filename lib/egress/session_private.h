@@ -63,6 +63,7 @@ struct exchange {
     bool is_asked, is_decided;
     abx_verdict verdict;
     uint64_t by; /* the grant that allows it, or the question; 0: the policy */
+    bool is_revoked; /* what allows it was taken back */
     struct refusal refusal;
     struct replace *replace;
     struct flow out;

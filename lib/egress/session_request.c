@@ -323,17 +323,18 @@ request_holds(struct session *session)
     };
     struct refusal refusal = { 0 };
 
-    if (exchange->by == 0 || exchange->decision != NULL) {
+    if (!exchange->is_revoked || exchange->decision != NULL) {
         return true;
     }
     if (url == NULL || verb == NULL) {
         session_abort(session);
         return false;
     }
-    if (is_free(session, &act, &exchange->by) ||
-            broker->holds(broker->data, &session->errand->subject, &act, exchange->by)) {
+    if (is_free(session, &act, &exchange->by)) {
+        exchange->is_revoked = false;
         return true;
     }
+    broker->revoked(broker->data, &session->errand->subject, &act);
     refusal_revoked(&refusal);
     session_refuse(session, 403, "the request was denied", &refusal);
     return false;

@@ -62,6 +62,7 @@ box_new(abx_context *context, abx_policy *policy, abx_identity *identity)
     box->labels = VEC(struct box_label);
     box->action_counts = VEC(struct action_count);
     box->grants = VEC(struct grant);
+    box->revoked.ids = VEC(uint64_t);
     box->approvals = VEC(struct approval *);
     denials_init(&box->denials);
     pthread_mutex_init(&box->lock, NULL);
@@ -256,6 +257,7 @@ box_free(abx_box *box)
     vec_done(&box->processes);
     action_counts_done(&box->action_counts);
     grants_done(&box->grants);
+    vec_done(&box->revoked.ids);
     denials_done(&box->denials);
     observed_free(box->observed);
     plan_done(&box->plan);

@@ -327,8 +327,8 @@ decide(void *data, const struct subject *subject, const struct act *act, uint64_
     return decide_ruled(box, subject, act, &ruling, ret_ticket);
 }
 
-static bool
-holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+static void
+revoked(void *data, const struct subject *subject, const struct act *act)
 {
     static const struct grounds grounds = {
         .layer = ABX_LAYER_APPROVAL,
@@ -336,18 +336,25 @@ holds(void *data, const struct subject *subject, const struct act *act, uint64_t
         .rule = "grant:revoked",
         .reason = "the host took the grant back",
     };
-    abx_box *box = data;
     struct asked_action asked;
     struct fail unread;
+
+    action_read(data, act, &asked, &unread);
+    deny(data, subject, &asked.act, &grounds);
+    asked_action_done(&asked);
+}
+
+static bool
+holds(void *data, const struct subject *subject, const struct act *act, uint64_t by)
+{
+    abx_box *box = data;
     bool is_revoked;
 
     pthread_mutex_lock(&box->lock);
     is_revoked = revoked_has(&box->revoked, by);
     pthread_mutex_unlock(&box->lock);
     if (is_revoked) {
-        action_read(box, act, &asked, &unread);
-        deny(box, subject, &asked.act, &grounds);
-        asked_action_done(&asked);
+        revoked(box, subject, act);
     }
     return !is_revoked;
 }
@@ -415,6 +422,7 @@ broker_init(struct broker *broker, abx_box *box)
         .data = box,
         .decide = decide,
         .holds = holds,
+        .revoked = revoked,
         .withdraw = withdraw,
         .report = report,
         .accepted = accepted,

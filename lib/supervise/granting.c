@@ -293,7 +293,19 @@ end_under_way(abx_box *box, const struct grant *taken)
     if (taken->request == ABX_REQUEST_CONNECT) {
         egress_revoke(box->egress, taken->target, taken->port);
     } else if (taken->request == ABX_REQUEST_HTTP || taken->request == ABX_REQUEST_ACTION) {
-        egress_revoke_requests(box->egress);
+        egress_revoke_requests(box->egress, taken->id, taken->ticket);
+    }
+}
+
+/* Only what is counted, or was asked about, is not decided about again. */
+static void
+remember(abx_box *box, const struct grant *taken)
+{
+    if (taken->ticket != 0) {
+        revoked_add(&box->revoked, taken->ticket);
+    }
+    if (taken->uses != 0) {
+        revoked_add(&box->revoked, taken->id);
     }
 }
 
@@ -307,8 +319,7 @@ box_revoke(abx_box *box, uint64_t grant)
     pthread_mutex_lock(&box->lock);
     is_there = grants_take(&box->grants, grant, &taken);
     if (is_there) {
-        revoked_add(&box->revoked, taken.id);
-        revoked_add(&box->revoked, taken.ticket != 0 ? taken.ticket : taken.id);
+        remember(box, &taken);
         tell_grant(box, &taken, "revoke", "the host took a grant back", &untold);
     }
     pthread_mutex_unlock(&box->lock);

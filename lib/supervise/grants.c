@@ -150,22 +150,24 @@ find(struct vec *grants, const abx_request *request, const char *bound, uint64_t
 void
 revoked_add(struct revoked *revoked, uint64_t id)
 {
-    uint64_t *place = &revoked->ids[revoked->next];
+    uint64_t *place = vec_add(&revoked->ids);
 
-    revoked->before = *place > revoked->before ? *place : revoked->before;
-    *place = id;
-    revoked->next = (revoked->next + 1) % REVOKED_KEPT;
+    if (place == NULL) {
+        revoked->is_all = true;
+    } else {
+        *place = id;
+    }
 }
 
 bool
 revoked_has(const struct revoked *revoked, uint64_t id)
 {
-    for (size_t i = 0; i < REVOKED_KEPT; i++) {
-        if (revoked->ids[i] == id) {
-            return true;
-        }
+    bool found = revoked->is_all;
+
+    for (size_t i = 0; i < revoked->ids.count && !found; i++) {
+        found = *vec_at(&revoked->ids, uint64_t, i) == id;
     }
-    return id <= revoked->before;
+    return found;
 }
 
 enum cover

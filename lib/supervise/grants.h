@@ -40,13 +40,10 @@ bool grants_take(struct vec *grants, uint64_t id, struct grant *ret_grant);
 void grant_done(struct grant *grant);
 void grants_end_command(struct vec *grants, uint64_t command);
 void grants_done(struct vec *grants);
-/* What was taken back, for calls that are still under way.  Bounded: what has left the list counts
- * as taken back, and so does all that was given before it. */
-#define REVOKED_KEPT 64u
+/* What was taken back, for calls that are still under way. */
 struct revoked {
-    uint64_t ids[REVOKED_KEPT]; /* grants, and the questions that they came from */
-    uint64_t before;
-    size_t next;
+    struct vec ids; /* uint64_t: grants, and the questions that they came from */
+    bool is_all; /* there was no memory to tell them apart: everything counts as taken back */
 };
 void revoked_add(struct revoked *revoked, uint64_t id);
 bool revoked_has(const struct revoked *revoked, uint64_t id);

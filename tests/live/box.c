@@ -116,7 +116,13 @@ box_start(struct box *box)
     *box = (struct box){ 0 };
     pthread_mutex_init(&box->lock, NULL);
     pthread_cond_init(&box->changed, NULL);
-    box->broker = (struct broker){ box, decide, holds, withdraw, report, exited, ended };
+    box->broker = (struct broker){ .data = box,
+        .decide = decide,
+        .holds = holds,
+        .withdraw = withdraw,
+        .report = report,
+        .exited = exited,
+        .ended = ended };
     box->loop = loop_new();
     ck_assert_ptr_nonnull(box->loop);
     ck_assert_int_eq(pthread_create(&box->thread, NULL, run, box->loop), 0);

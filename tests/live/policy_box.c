@@ -167,7 +167,13 @@ policy_box_open_out(struct policy_box *box, const char *json, const char *worksp
     *box = (struct policy_box){ .asks = gateway != NULL };
     pthread_mutex_init(&box->lock, NULL);
     pthread_cond_init(&box->changed, NULL);
-    box->broker = (struct broker){ box, decide, holds, withdraw, report, exited, ended };
+    box->broker = (struct broker){ .data = box,
+        .decide = decide,
+        .holds = holds,
+        .withdraw = withdraw,
+        .report = report,
+        .exited = exited,
+        .ended = ended };
     if (policy == NULL) {
         return false;
     }

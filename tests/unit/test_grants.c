@@ -557,6 +557,23 @@ START_TEST(the_list_says_all_of_a_grant)
 }
 END_TEST
 
+/* ---- taken back ---- */
+START_TEST(a_call_goes_on_under_its_grant_however_many_others_are_taken_back)
+{
+    const struct broker *broker = &box->broker;
+    const struct subject subject = { .command = abx_process_get_id(process) };
+    const struct act act = act_of(&questions[0]);
+    const uint64_t given = give(&questions[0], 0, 2);
+
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_int_eq(abx_box_revoke(box, give(&questions[1], 0, 1)), ABX_OK);
+    }
+    ck_assert(broker->holds(broker->data, &subject, &act, given));
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK);
+    ck_assert(!broker->holds(broker->data, &subject, &act, given));
+}
+END_TEST
+
 /* ---- one use ---- */
 #define THREADS 64
 
@@ -621,6 +638,7 @@ make_suite(void)
     tcase_add_loop_test(tcase, a_grant_for_a_command_ends_with_it, 0, (int)N_ELEMENTS(questions));
     tcase_add_loop_test(tcase, a_grant_until_a_time_ends_then, 0, (int)N_ELEMENTS(questions));
     tcase_add_test(tcase, the_list_says_all_of_a_grant);
+    tcase_add_test(tcase, a_call_goes_on_under_its_grant_however_many_others_are_taken_back);
     tcase_add_loop_test(tcase, one_grant_serves_one_of_sixty_four_racing_threads, 0,
             (int)N_ELEMENTS(questions));
     suite_add_tcase(suite, tcase);

@@ -269,12 +269,16 @@ START_TEST(arguments_for_which_there_is_no_room_are_refused)
 END_TEST
 
 /* ---- taking back ---- */
+#define AFTERWARDS 1000u /* a grant that came from a yes */
+#define GIVEN 2000u /* grants of the host */
+#define ALSO_GIVEN 2001u
+
 START_TEST(a_request_that_was_let_through_ends_when_that_is_taken_back)
 {
     say(HEAD_OF("2") "\r\n{}");
     answer_yes();
     expect_request(HEAD_OF("2") "\r\n{}");
-    broker_takes_back();
+    broker_takes_back(AFTERWARDS, broker_ticket());
     expect_told("grant:revoked", "took the grant back");
     expect_problem(403, "grant:revoked");
     expect_reset(origin);
@@ -287,7 +291,7 @@ START_TEST(a_request_that_something_else_allows_goes_on)
     answer_yes();
     expect_request("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
     broker_says(fill("http://@/ask"), ABX_VERDICT_ALLOW);
-    broker_takes_back();
+    broker_takes_back(AFTERWARDS, broker_ticket());
     ck_assert(broker_is_quiet());
     send_text(origin, OK);
     expect_answer(OK);
@@ -301,7 +305,7 @@ START_TEST(an_answer_that_is_on_its_way_is_cut)
     expect_request("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
     send_text(origin, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
     expect_answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
-    broker_takes_back();
+    broker_takes_back(AFTERWARDS, broker_ticket());
     expect_told("grant:revoked", "took the grant back");
     expect_reset(program);
     expect_reset(origin);
@@ -312,7 +316,7 @@ START_TEST(a_yes_that_is_taken_back_before_it_arrives_lets_nothing_through)
 {
     say("GET /ask/a HTTP/1.1\r\nHost: @\r\n\r\n");
     broker_ticket();
-    broker_takes_back();
+    broker_takes_back(AFTERWARDS, broker_ticket());
     ck_assert(broker_is_quiet()); /* it is only asked about */
     answer_yes();
     expect_told("grant:revoked", "took the grant back");
@@ -325,10 +329,50 @@ START_TEST(what_the_policy_allows_goes_on)
 {
     say("GET /other HTTP/1.1\r\nHost: @\r\n\r\n");
     expect_request("GET /other HTTP/1.1\r\nHost: @\r\n\r\n");
-    broker_takes_back();
+    broker_takes_back(AFTERWARDS, 0);
     ck_assert(broker_is_quiet());
     send_text(origin, OK);
     expect_answer(OK);
+}
+END_TEST
+
+/* A request under way that GIVEN let through. */
+static void
+let_through(void)
+{
+    broker_allows_by(GIVEN);
+    say("GET /other HTTP/1.1\r\nHost: @\r\n\r\n");
+    expect_request("GET /other HTTP/1.1\r\nHost: @\r\n\r\n");
+}
+
+START_TEST(a_request_is_of_the_grant_that_let_it_through_and_of_no_other)
+{
+    let_through();
+    broker_allows_by(ALSO_GIVEN); /* which covers it, too */
+    broker_takes_back(AFTERWARDS, 1);
+    broker_says(fill("http://@/other"), ABX_VERDICT_DENY);
+    broker_takes_back(ALSO_GIVEN, 0);
+    ck_assert(broker_is_quiet());
+    broker_takes_back(GIVEN, 0);
+    expect_told("grant:revoked", "took the grant back");
+    expect_problem(403, "grant:revoked");
+    expect_reset(origin);
+}
+END_TEST
+
+START_TEST(what_another_grant_still_allows_is_of_that_one_from_then_on)
+{
+    let_through();
+    broker_allows_by(ALSO_GIVEN);
+    broker_takes_back(GIVEN, 0);
+    ck_assert(broker_is_quiet());
+    broker_says(fill("http://@/other"), ABX_VERDICT_DENY);
+    broker_takes_back(GIVEN, 0);
+    ck_assert(broker_is_quiet());
+    broker_takes_back(ALSO_GIVEN, 0);
+    expect_told("grant:revoked", "took the grant back");
+    expect_problem(403, "grant:revoked");
+    expect_reset(origin);
 }
 END_TEST
 
@@ -358,6 +402,8 @@ make_suite(void)
     tcase_add_test(tcase, an_answer_that_is_on_its_way_is_cut);
     tcase_add_test(tcase, a_yes_that_is_taken_back_before_it_arrives_lets_nothing_through);
     tcase_add_test(tcase, what_the_policy_allows_goes_on);
+    tcase_add_test(tcase, a_request_is_of_the_grant_that_let_it_through_and_of_no_other);
+    tcase_add_test(tcase, what_another_grant_still_allows_is_of_that_one_from_then_on);
     suite_add_tcase(suite, tcase);
     return suite;
 }
