@@ -205,9 +205,11 @@ report(void *data, uint32_t type, const struct subject *subject, const struct ac
     pthread_mutex_unlock(&lock);
 }
 
-static const struct broker broker = {
-    .decide = decide, .revoked = revoked, .withdraw = withdraw, .report = report, .accepted = accepted
-};
+static const struct broker broker = { .decide = decide,
+    .revoked = revoked,
+    .withdraw = withdraw,
+    .report = report,
+    .accepted = accepted };
 
 void
 broker_says(const char *beginning, abx_verdict verdict)

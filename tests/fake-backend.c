@@ -395,11 +395,18 @@ fake_end(void)
 }
 
 /* ---- the rest of the backend ---- */
+uint64_t fake_killed_for_memory;
+
 static abx_status
 signal_command(struct boundary *b, uint64_t command, int32_t signal)
 {
+    const struct exit_status killed = { .reason = ABX_EXIT_SIGNAL,
+        .code = 9,
+        .cpu_us = 5,
+        .killed_for_memory = fake_killed_for_memory };
+
     if (signal == 9) {
-        fake_exit(command, ABX_EXIT_SIGNAL, 9, false);
+        fake_exit_as(command, &killed);
     }
     return ABX_OK;
 }

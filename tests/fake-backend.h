@@ -33,6 +33,8 @@ void fake_write(uint64_t command, int stream, const char *data, size_t length);
 void fake_exit(uint64_t command, uint32_t reason, int32_t code, bool keeps_output);
 void fake_exit_as(uint64_t command, const struct exit_status *status); /* the same */
 void fake_end(void); /* init dies */
+/* Of the box, when a command ends that was signalled with 9; 0 at first. */
+extern uint64_t fake_killed_for_memory;
 
 /* What the open box got. */
 const struct gateway *fake_gateway(void);

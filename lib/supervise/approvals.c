@@ -86,15 +86,18 @@ approval_new(abx_box *box, const struct subject *subject, const struct act *act,
     set_deadline(box, approval);
     approval->subject = *subject;
     approval->subject.program = approval->program;
-    approval->act = *act;
-    approval->act.target = approval->target;
-    approval->act.asked = approval->asked;
-    approval->act.verb = approval->verb;
-    approval->act.bound = approval->bound;
-    approval->act.content = -1;
-    approval->act.action = approval->action;
-    approval->act.body = approval->act.unreadable = NULL;
-    approval->act.key = NULL;
+    approval->act = (struct act){
+        .request = act->request,
+        .access = act->access,
+        .layer = act->layer,
+        .port = act->port,
+        .target = approval->target,
+        .asked = approval->asked,
+        .bound = approval->bound,
+        .verb = approval->verb,
+        .content = -1,
+        .action = approval->action,
+    };
     if (!approval_is_for_secret(approval)) {
         approval->needs =
                 consent_join(ruling->consent, policy_get_settings(box->resolved)->consent);
@@ -410,6 +413,7 @@ ask_locked(abx_box *box, abx_process *process, struct approval *fresh, uint64_t 
         return NULL;
     }
     if (box->approvals.count >= APPROVALS_MAX) {
+        grounds->failure = ABX_CLASS_LIMIT;
         return "too many questions are open";
     }
     if (!within_rate(box)) {

@@ -217,7 +217,7 @@ judge(abx_process *process, const struct exit_status *status, bool killed)
         result->reason = ABX_EXIT_TIMEOUT;
     } else if (status->code == SIGKILL && killed) {
         result->reason = ABX_EXIT_KILLED;
-    } else if (status->code == SIGKILL && status->killed_for_memory > 0) {
+    } else if (status->code == SIGKILL && status->killed_for_memory > 0 && !process->killed) {
         result->reason = ABX_EXIT_LIMIT;
         process->limit = "memory";
     }
@@ -334,6 +334,7 @@ process_signal(abx_process *process, int32_t signal)
     pthread_mutex_lock(&process->lock);
     if (process->box != NULL && box_try_ref(process->box)) {
         box = process->box;
+        process->killed |= signal == SIGKILL;
     }
     pthread_mutex_unlock(&process->lock);
     if (box == NULL) {

@@ -21,6 +21,7 @@ struct abx_process {
     bool announced; /* STARTED was queued */
     bool timed_out;
     const char *limit; /* whose reaching ended it, where that is known */
+    bool killed; /* the host sent it SIGKILL */
     bool exited;
     abx_exit result;
     int stdio[3]; /* the host's ends, -1: none or taken */

@@ -315,6 +315,7 @@ expect_refused(const char *reason)
     abx_event *event = next_event(ABX_EVENT_DENIAL);
 
     ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_LAYER), ABX_LAYER_APPROVAL);
+    ck_assert_int_eq(abx_event_get_int(event, ABX_FIELD_CLASS), ABX_CLASS_LIMIT);
     ck_assert_str_eq(abx_event_get_string(event, ABX_FIELD_REASON), reason);
     abx_event_unref(event);
 }

@@ -463,6 +463,20 @@ START_TEST(a_limit_is_named_where_it_is_known)
 }
 END_TEST
 
+START_TEST(a_kill_of_the_host_is_no_limit_whatever_the_box_ran_out_of)
+{
+    abx_exit result = { .size = sizeof result };
+
+    fake_killed_for_memory = 1;
+    ck_assert_int_eq(abx_process_signal(process, SIGKILL), ABX_OK);
+    fake_killed_for_memory = 0;
+    ck_assert_int_eq(abx_process_wait(process, 0, &result), ABX_OK);
+    ck_assert_uint_eq(result.reason, ABX_EXIT_SIGNAL);
+    ck_assert_int_eq(result.code, SIGKILL);
+    ck_assert_ptr_null(strstr(explain("text"), "stopped by its limit"));
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -486,6 +500,7 @@ make_suite(void)
     tcase_add_test(tcase, a_question_that_is_open_when_the_box_closes_is_told);
     tcase_add_loop_test(tcase, a_limit_is_named_where_it_is_known, 0,
             (int)(sizeof limit_cases / sizeof limit_cases[0]));
+    tcase_add_test(tcase, a_kill_of_the_host_is_no_limit_whatever_the_box_ran_out_of);
     suite_add_tcase(suite, tcase);
     return suite;
 }
