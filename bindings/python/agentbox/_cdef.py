@@ -270,8 +270,9 @@ DOCS = {
     'abx_box_revoke':
         'After it returns nothing new is done under that grant: calls that are under way fail, connections to its host '
         'and port that nothing else allows are reset, and requests under way that it let through and nothing else '
-        'allows are refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked"). '
-        'ABX_ERR_STATE: there is none, or its uses are used up.',
+        'allows are refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked"). What '
+        'arguments in its body a request had is not known any more, so one that counts as an action with such arguments '
+        'nothing else allows. ABX_ERR_STATE: there is none, or its uses are used up.',
     'abx_box_attempt':
         'With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried '
         'this. Policy, grants, questions, events and the explanation are those of a real box, and nothing is touched. '

@@ -551,8 +551,9 @@ extern "C" {
     pub fn abx_box_grant(r#box: *mut abx_box, pattern: *const abx_request, expires_ms: i64, uses: u32, approver: *const c_char, ret_grant: *mut u64, reterr: *mut *mut abx_error) -> abx_status;
     /// After it returns nothing new is done under that grant: calls that are under way fail, connections to its host and
     /// port that nothing else allows are reset, and requests under way that it let through and nothing else allows are
-    /// refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked"). ABX_ERR_STATE: there is
-    /// none, or its uses are used up.
+    /// refused, or cut where the answer is on the way, each with its denial (rule "grant:revoked"). What arguments in its
+    /// body a request had is not known any more, so one that counts as an action with such arguments nothing else allows.
+    /// ABX_ERR_STATE: there is none, or its uses are used up.
     pub fn abx_box_revoke(r#box: *mut abx_box, grant: u64) -> abx_status;
     pub fn abx_box_grants(r#box: *mut abx_box, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     /// With ABX_BACKEND_SIMULATED only, else ABX_ERR_STATE: as if `process` (NULL: nobody that can be told) tried this.
