@@ -21,11 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct needle list[NEEDLES];
 static size_t n_needles;
 
-/* Whether a line may end behind the first `n` bytes of a needle: where one in base64 begins so. */
+/* Whether white space may stand behind the first `n` bytes of a needle: where one in base64 begins
+ * so. */
 static bool
 may_break(const struct needle *needle, size_t n)
 {
-    for (size_t k = 0; n > 0 && n % 4 == 0 && k < n_needles; k++) {
+    for (size_t k = 0; n > 0 && k < n_needles; k++) {
         if (list[k].is_base64 && list[k].length >= n &&
                 memcmp(list[k].bytes, needle->bytes, n) == 0) {
             return true;
@@ -34,7 +35,7 @@ may_break(const struct needle *needle, size_t n)
     return false;
 }
 
-/* [i][j][at]: so many bytes of text are i of the needle and j of the end of a line. */
+/* [i][j][at]: so many bytes of text are i of the needle and j of white space. */
 static bool ways[NEEDLE_MAX + 1][BREAKS][SPAN_MAX + 1];
 
 static void
@@ -43,7 +44,7 @@ go_on(const struct needle *needle, size_t i, size_t j, size_t at, const uint8_t 
     if (i + n <= needle->length && memcmp((const uint8_t *)needle->bytes + i, read, n) == 0) {
         ways[i + n][0][at] = true;
     }
-    if ((read[0] == '\n' || read[0] == '\r') && j + 1 < BREAKS && may_break(needle, i)) {
+    if (memchr(" \t\r\n", read[0], 4) != NULL && j + 1 < BREAKS && may_break(needle, i)) {
         ways[i][j + 1][at] = true;
     }
 }
