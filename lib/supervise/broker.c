@@ -188,20 +188,13 @@ allow(abx_box *box, const struct subject *subject, const struct act *act,
     return refuse(box, subject, act, &grounds);
 }
 
-/* Nobody is asked about what could not be done. */
-static abx_verdict
-ask_if_it_can_be(abx_box *box, const struct subject *subject, const struct act *act,
-        const struct ruling *ruling, uint64_t *ret_ticket)
+/* False: an action was done as often as it may be, and `reason` says so. */
+static bool
+has_room(abx_box *box, const struct subject *subject, const struct act *act, char *reason,
+        size_t reason_room)
 {
-    struct grounds grounds;
-    char reason[256];
-
-    if (act->action == NULL ||
-            action_has_room(box, act->action, subject->command, 1, reason, sizeof reason)) {
-        return ask(box, subject, act, ruling, ret_ticket);
-    }
-    grounds = action_refused_grounds(box, ruling, act->action, ABX_LAYER_LIMIT, reason);
-    return deny(box, subject, act, &grounds);
+    return act->action == NULL || act->quiet ||
+           action_has_room(box, act->action, subject->command, 1, reason, reason_room);
 }
 
 /* What the ruling says, and content, grants and people. */
@@ -236,6 +229,12 @@ decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
         }
         grounds.reason = why;
     }
+    /* Nobody is asked about what could not be done, and no use of a grant is taken for it. */
+    if ((is_liftable_now || ruling->verdict == ABX_VERDICT_ASK) &&
+            !has_room(box, subject, act, why, sizeof why)) {
+        grounds = action_refused_grounds(box, ruling, act->action, ABX_LAYER_LIMIT, why);
+        return deny(box, subject, act, &grounds);
+    }
     if (is_liftable_now && !identity_is_over(box->identity) &&
             is_granted(box, &request, subject->command, act, &by)) {
         return begin(box, subject, act, ruling, &by);
@@ -245,7 +244,7 @@ decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
         return ruling->verdict;
     }
     if (ruling->verdict == ABX_VERDICT_ASK) {
-        return ask_if_it_can_be(box, subject, act, ruling, ret_ticket);
+        return ask(box, subject, act, ruling, ret_ticket);
     }
     return deny(box, subject, act, &grounds);
 }

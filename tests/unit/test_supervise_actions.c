@@ -434,6 +434,19 @@ START_TEST(a_grant_of_an_action_counts_down_and_is_taken_back)
 }
 END_TEST
 
+START_TEST(what_the_limit_denies_takes_no_use_of_a_grant)
+{
+    uint64_t given;
+
+    ck_assert_int_eq(grant("update", "{\"id\":\"7\"}", 3, &given), ABX_OK);
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ALLOW, "");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_ALLOW, "");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_DENY, "2 times in one box");
+    expect_verdict("update", "{\"id\":\"7\"}", ABX_VERDICT_DENY, "2 times in one box");
+    ck_assert_int_eq(abx_box_revoke(box, given), ABX_OK); /* one is left */
+}
+END_TEST
+
 START_TEST(without_arguments_a_grant_is_for_the_action_without_them)
 {
     uint64_t given;
@@ -700,6 +713,7 @@ make_suite(void)
     tcase_add_test(tc, a_question_counts_nothing);
     tcase_add_test(tc, a_grant_of_an_action_is_for_its_arguments_however_they_come);
     tcase_add_test(tc, a_grant_of_an_action_counts_down_and_is_taken_back);
+    tcase_add_test(tc, what_the_limit_denies_takes_no_use_of_a_grant);
     tcase_add_test(tc, without_arguments_a_grant_is_for_the_action_without_them);
     tcase_add_test(tc, a_request_that_counts_as_an_action_is_granted_as_that);
     tcase_add_test(tc, a_yes_to_an_action_is_not_for_a_connection_that_it_would_become);
