@@ -57,7 +57,7 @@ void hello_server_start(struct hello_server *server, uint16_t port);
 void hello_server_stop(struct hello_server *server);
 /* A unix socket of the host that listens; its descriptor. */
 int serve_unix(const char *path);
-/* A port that nobody has. */
+/* A port that nobody has, and that nobody gets who asks for any. */
 uint16_t free_port(void);
 
 #endif
