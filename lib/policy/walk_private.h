@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside the walk only: its state (walk.c), the parts that paths wait for (walk_sets.c), and what
- * is said about them (walk_said.c). */
+ * Inside the walk only: its state (walk.c), what it goes over (walk_rules.c), the parts that paths
+ * wait for (walk_sets.c), and what is said about them (walk_said.c). */
 #ifndef ABX_POLICY_WALK_PRIVATE_H
 #define ABX_POLICY_WALK_PRIVATE_H
 
@@ -159,6 +159,12 @@ walk_push(struct vec *vec, uint32_t number)
     }
     return slot != NULL;
 }
+
+/* walk_rules.c */
+/* Makes the tree, the parts and the kinds of the walk's rules. */
+abx_status walk_take_rules(struct walker *walker, struct fail *fail);
+/* The node of a literal path that goes on by this name; NO_NODE: none does. */
+uint32_t walk_child_of(const struct walker *walker, uint32_t node, uint32_t name);
 
 /* walk_sets.c: a set is known by its number; false or INTERN_NONE: no memory, or no work left. */
 bool walk_add_part(const struct walker *walker, struct vec *parts, uint32_t number);
