@@ -124,26 +124,19 @@ add_cell(struct str *out, const char *text)
     str_add(out, "</td>");
 }
 
-static int64_t
-body_number(const struct json *body, const char *key)
-{
-    const struct json *value =
-            json_kind_of(body) == JSON_KIND_OBJECT ? json_member(body, key) : NULL;
-
-    return value != NULL && json_kind_of(value) == JSON_KIND_INTEGER ? json_number(value) : 0;
-}
-
 static void
 add_cells(struct str *out, const struct json *body)
 {
     AUTO(str_done) struct str summary = { 0 };
     AUTO(str_done) struct str who = { 0 };
+    int64_t box = 0, command = 0;
 
+    body_integer(body, "box", &box);
+    body_integer(body, "command", &command);
     add_cell(out, body_text(body, "time"));
     add_cell(out, body_text(body, "type"));
     add_cell(out, body_text(body, "layer"));
-    str_printf(out, "<td>%" PRId64 ", %" PRId64 "</td>", body_number(body, "box"),
-            body_number(body, "command"));
+    str_printf(out, "<td>%" PRId64 ", %" PRId64 "</td>", box, command);
     str_printf(&who, "%s %s %s %s", body_text(body, "principal"), body_text(body, "agent_session"),
             body_text(body, "delegation"), body_text(body, "label"));
     str_add(&summary, "");

@@ -30,6 +30,18 @@ body_text(const struct json *body, const char *key)
     return value != NULL && json_kind_of(value) == JSON_KIND_TEXT ? json_text(value) : "";
 }
 
+bool
+body_integer(const struct json *body, const char *key, int64_t *ret_number)
+{
+    const struct json *value = json_member(body, key);
+
+    if (value == NULL || json_kind_of(value) != JSON_KIND_INTEGER) {
+        return false;
+    }
+    *ret_number = json_number(value);
+    return true;
+}
+
 static void
 add_word(struct str *out, const char *before, const char *word)
 {
@@ -64,11 +76,10 @@ add_name(struct str *out, const char *before, const struct json *body, const cha
 static void
 add_number(struct str *out, const struct json *body, const char *key)
 {
-    const struct json *value =
-            json_kind_of(body) == JSON_KIND_OBJECT ? json_member(body, key) : NULL;
+    int64_t number;
 
-    if (value != NULL && json_kind_of(value) == JSON_KIND_INTEGER) {
-        str_printf(out, " %s %" PRId64, key, json_number(value));
+    if (body_integer(body, key, &number)) {
+        str_printf(out, " %s %" PRId64, key, number);
     }
 }
 
@@ -77,16 +88,14 @@ static void
 add_exit(struct str *out, const struct json *body)
 {
     const char *reason = body_text(body, "exit_reason");
-    const struct json *code =
-            json_kind_of(body) == JSON_KIND_OBJECT ? json_member(body, "exit_code") : NULL;
+    int64_t code;
 
-    if (reason[0] == '\0' || code == NULL || json_kind_of(code) != JSON_KIND_INTEGER) {
+    if (reason[0] == '\0' || !body_integer(body, "exit_code", &code)) {
         return;
     }
     add_word(out, " ", reason);
     str_printf(out, "%s %" PRId64,
-            strcmp(reason, "code") == 0 || strcmp(reason, "signal") == 0 ? "" : ", signal",
-            json_number(code));
+            strcmp(reason, "code") == 0 || strcmp(reason, "signal") == 0 ? "" : ", signal", code);
 }
 
 void

@@ -29,6 +29,8 @@ const struct renderer *renderer_find(const char *format); /* NULL: there is none
 bool render_record(void *data, const struct record *record);
 /* A text of a body, or "". */
 const char *body_text(const struct json *body, const char *key);
+/* False: it has no such integer, and *ret_number stays. */
+bool body_integer(const struct json *body, const char *key, int64_t *ret_number);
 /* What it was about: "write", "/etc/motd", "443" in one line, which may be "". */
 void body_summary(const struct json *body, struct str *out);
 

@@ -156,16 +156,15 @@ read_texts(const struct json *body, struct recorded_call *call)
 static enum recorded
 read_call(const struct json *body, struct recorded_call *call, enum recorded_gap *ret_gap)
 {
-    const struct json *port = json_member(body, "port");
+    int64_t port = 0;
     enum recorded found;
 
     *ret_gap = GAP_UNREADABLE;
     call->request = (abx_request){ .size = sizeof call->request,
         .kind = number_of(body_text(body, "request"), name_of_request, false),
         .access = number_of(body_text(body, "access"), name_of_access, true) };
-    if (port != NULL && json_kind_of(port) == JSON_KIND_INTEGER && json_number(port) > 0 &&
-            json_number(port) <= 65535) {
-        call->request.port = (uint32_t)json_number(port);
+    if (body_integer(body, "port", &port) && port > 0 && port <= 65535) {
+        call->request.port = (uint32_t)port;
     }
     if (call->request.kind == 0 || was_cut(body_text(body, "target")) ||
             was_cut(body_text(body, "asked")) || was_cut(body_text(body, "verb"))) {
@@ -183,12 +182,11 @@ read_call(const struct json *body, struct recorded_call *call, enum recorded_gap
 static bool
 make_key(const struct json *body, const struct recorded_call *call, struct str *key)
 {
-    const struct json *box = json_member(body, "box"), *command = json_member(body, "command");
+    int64_t box = 0, command = 0;
 
-    str_printf(key, "%s %" PRId64 " %" PRId64, body_text(body, "context"),
-            box != NULL && json_kind_of(box) == JSON_KIND_INTEGER ? json_number(box) : 0,
-            command != NULL && json_kind_of(command) == JSON_KIND_INTEGER ? json_number(command)
-                                                                          : 0);
+    body_integer(body, "box", &box);
+    body_integer(body, "command", &command);
+    str_printf(key, "%s %" PRId64 " %" PRId64, body_text(body, "context"), box, command);
     if (call != NULL) {
         str_printf(key, " %u %u %u %s %s %s", (unsigned)call->request.kind,
                 (unsigned)call->request.access,

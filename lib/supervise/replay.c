@@ -266,10 +266,10 @@ add_name(struct names *names, const char *name)
 static void
 add_number(struct str *out, const char *before, const struct json *body, const char *key)
 {
-    const struct json *value = json_member(body, key);
+    int64_t number;
 
-    if (value != NULL && json_kind_of(value) == JSON_KIND_INTEGER) {
-        str_printf(out, "%s%" PRId64, before, json_number(value));
+    if (body_integer(body, key, &number)) {
+        str_printf(out, "%s%" PRId64, before, number);
     }
 }
 
@@ -356,11 +356,9 @@ group_of(struct replay *replay, const struct recorded_call *call, const struct r
 static uint64_t
 times_of(const struct json *body)
 {
-    const struct json *repeats = body == NULL ? NULL : json_member(body, "repeats");
+    int64_t repeats;
 
-    return repeats != NULL && json_kind_of(repeats) == JSON_KIND_INTEGER && json_number(repeats) > 0
-                   ? (uint64_t)json_number(repeats)
-                   : 1;
+    return body_integer(body, "repeats", &repeats) && repeats > 0 ? (uint64_t)repeats : 1;
 }
 
 /* False: no memory. */
