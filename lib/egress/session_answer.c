@@ -149,26 +149,9 @@ say(const struct session *session, uint32_t layer, struct words *words)
 
 /* ---- telling ---- */
 
-/* The name of the action that the request counts as; NULL: none, or no memory. */
-static char *
-action_name(const struct session *session, const char *url, const char *method)
-{
-    struct http_action action;
-    struct fail fail;
-    char *name;
-
-    if (url == NULL || method == NULL || session->exchange->key[0] == '\0' ||
-            policy_http_action(session->part.box->policy, url, method, &action, &fail) < 0) {
-        return NULL;
-    }
-    name = action.name == NULL ? NULL : strdup(action.name);
-    http_action_done(&action);
-    return name;
-}
-
 /* The request as it is told. */
 struct told {
-    char *url, *method, *name;
+    char *url, *method;
     struct act act;
 };
 
@@ -177,14 +160,16 @@ told_make(const struct session *session, struct told *ret_told)
 {
     const struct exchange *exchange = session->exchange;
     struct told told = { .url = request_url(session), .method = request_method(session) };
+    const bool is_action = exchange->key[0] != '\0' && told.url != NULL && told.method != NULL;
 
-    told.name = action_name(session, told.url, told.method);
     told.act = (struct act){ .request = ABX_REQUEST_HTTP,
         .target = told.url == NULL ? exchange->host : told.url,
         .verb = told.method == NULL ? "" : told.method,
         .port = exchange->port,
         .content = -1,
-        .action = told.name };
+        .action = is_action ? policy_http_action_name(
+                                      session->part.box->policy, told.url, told.method)
+                            : NULL };
     *ret_told = told;
 }
 
@@ -193,7 +178,6 @@ told_done(struct told *told)
 {
     free(told->url);
     free(told->method);
-    free(told->name);
 }
 
 static void
