@@ -33,7 +33,7 @@ explain_stop(struct str *out, const abx_process *process)
         str_printf(out,
                 "The command was stopped by its limit on %s. Instead: do less at once, or ask for "
                 "more.\n",
-                process->limit);
+                process->limit->name);
     } else if (process->result.reason == ABX_EXIT_KILLED) {
         str_add(out, "The command was stopped because its box was closed.\n");
     }

@@ -159,25 +159,24 @@ tell_box_limits(abx_process *process, const struct exit_status *status)
     }
 }
 
-/* A limit that ended the command, but for memory, which is told above. */
+static const struct ending_limit time_limit = { "time", "/limits/wall_ms" },
+                                 processor_limit = { "processor time", "/limits/cpu_ms" },
+                                 file_limit = { "the size of a file", "/limits/file_size" },
+                                 memory_limit = { "memory", NULL }; /* it is the box's */
+
 static void
 tell_stop(abx_process *process)
 {
-    static const struct {
-        const char *limit, *rule;
-    } rules[] = { { "time", "/limits/wall_ms" }, { "processor time", "/limits/cpu_ms" },
-        { "the size of a file", "/limits/file_size" } };
-    const char *limit = process->result.reason == ABX_EXIT_TIMEOUT ? "time" : process->limit;
-    const struct act act = { .target = limit, .verb = "stop", .content = -1 };
-    struct grounds grounds = { .layer = ABX_LAYER_LIMIT,
-        .reason = "the command was stopped",
-        .alternative = "do less at once, or ask for more" };
+    const struct ending_limit *limit = process->limit;
 
-    for (size_t i = 0; limit != NULL && i < N_ELEMENTS(rules); i++) {
-        if (strcmp(rules[i].limit, limit) == 0) {
-            grounds.rule = rules[i].rule;
-            tell_limit(process, &act, &grounds, 1);
-        }
+    if (limit != NULL && limit->rule != NULL) {
+        const struct act act = { .target = limit->name, .verb = "stop", .content = -1 };
+        const struct grounds grounds = { .layer = ABX_LAYER_LIMIT,
+            .rule = limit->rule,
+            .reason = "the command was stopped",
+            .alternative = "do less at once, or ask for more" };
+
+        tell_limit(process, &act, &grounds, 1);
     }
 }
 
@@ -209,17 +208,18 @@ judge(abx_process *process, const struct exit_status *status, bool killed)
     }
     if (status->code == SIGXCPU) {
         result->reason = ABX_EXIT_LIMIT;
-        process->limit = "processor time";
+        process->limit = &processor_limit;
     } else if (status->code == SIGXFSZ) {
         result->reason = ABX_EXIT_LIMIT;
-        process->limit = "the size of a file";
+        process->limit = &file_limit;
     } else if (status->code == SIGKILL && process->timed_out) {
         result->reason = ABX_EXIT_TIMEOUT;
+        process->limit = &time_limit;
     } else if (status->code == SIGKILL && killed) {
         result->reason = ABX_EXIT_KILLED;
     } else if (status->code == SIGKILL && status->killed_for_memory > 0 && !process->killed) {
         result->reason = ABX_EXIT_LIMIT;
-        process->limit = "memory";
+        process->limit = &memory_limit;
     }
 }
 

@@ -6,6 +6,12 @@
 
 #include "supervise/box.h"
 
+/* A limit that ends a command when it is reached. */
+struct ending_limit {
+    const char *name;
+    const char *rule; /* NULL: it is told otherwise */
+};
+
 struct abx_process {
     atomic_uint references;
     abx_context *context;
@@ -20,7 +26,7 @@ struct abx_process {
     bool started; /* the backend said so */
     bool announced; /* STARTED was queued */
     bool timed_out;
-    const char *limit; /* whose reaching ended it, where that is known */
+    const struct ending_limit *limit; /* whose reaching ended it, where that is known */
     bool killed; /* the host sent it SIGKILL */
     bool exited;
     abx_exit result;
