@@ -3,7 +3,7 @@
 #include "supervise/approvals.h"
 
 #include "base/digest.h"
-#include "fake-backend.h"
+#include "fake_box.h"
 #include "unit/main.h"
 
 #include <stdio.h>
@@ -21,30 +21,10 @@ static abx_context *context;
 static abx_box *box;
 static abx_process *process;
 
-static abx_policy *
-parse(const char *json)
-{
-    abx_error *error = NULL;
-    abx_policy *policy = NULL;
-
-    ck_assert_msg(abx_policy_from_json(json, strlen(json), &policy, &error) == ABX_OK, "%s",
-            abx_error_get_message(error));
-    return policy;
-}
-
 static void
 open_with(const char *json)
 {
-    static const char *const argv[] = { "fake", NULL };
-    static const abx_spawn_options options = { .size = sizeof options, .label = "call-7" };
-    struct fail fail = { 0 };
-    abx_policy *policy = parse(json);
-
-    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
-    ck_assert_msg(
-            box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
-    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
-    abx_policy_unref(policy);
+    fake_box_open(fake_policy(json), 100, "call-7", &context, &box, &process);
 }
 
 static void
@@ -389,7 +369,7 @@ expect_explained(const char *json, const char *expected)
     const abx_request request = {
         .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = "pay"
     };
-    abx_policy *policy = parse(json);
+    abx_policy *policy = fake_policy(json);
     char *text;
 
     ck_assert_int_eq(abx_policy_explain(policy, &request, &text, NULL), ABX_OK);
@@ -424,14 +404,15 @@ static const struct {
 
 START_TEST(what_a_yes_needs_is_compared_and_kept)
 {
-    abx_policy *before = parse(pairs[_i].before), *after = parse(pairs[_i].after), *again;
+    abx_policy *before = fake_policy(pairs[_i].before), *after = fake_policy(pairs[_i].after),
+               *again;
     abx_report *report = NULL;
     char *text, *expected;
 
     ck_assert_int_eq(abx_policy_compare(before, after, &report, NULL), pairs[_i].relation);
     abx_report_unref(report);
     ck_assert_int_eq(abx_policy_to_json(after, &text, NULL), ABX_OK);
-    again = parse(text);
+    again = fake_policy(text);
 
     ck_assert_str_eq(abx_policy_get_digest(again), abx_policy_get_digest(after));
     ck_assert_int_eq(abx_policy_to_json(again, &expected, NULL), ABX_OK);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/names.h"
-#include "fake-backend.h"
+#include "fake_box.h"
 #include "unit/main.h"
 
 #include <pthread.h>
@@ -40,8 +40,7 @@ static abx_process *process;
 static abx_policy *
 make_policy(const char *mark, const char *rule)
 {
-    abx_policy *policy = NULL;
-    abx_error *error = NULL;
+    abx_policy *policy;
     struct str json = { 0 };
 
     for (const char *at = policy_json; *at != '\0'; at++) {
@@ -56,8 +55,7 @@ make_policy(const char *mark, const char *rule)
             str_add(&json, "ask");
         }
     }
-    ck_assert_msg(abx_policy_from_json(json.data, json.length, &policy, &error) == ABX_OK, "%s",
-            abx_error_get_message(error));
+    policy = fake_policy(json.data);
     str_done(&json);
     return policy;
 }
@@ -65,16 +63,7 @@ make_policy(const char *mark, const char *rule)
 static void
 set_up(void)
 {
-    static const char *const argv[] = { "/bin/fake", NULL };
-    abx_spawn_options options = { .size = sizeof options };
-    abx_policy *policy = make_policy(NULL, NULL);
-    struct fail fail = { 0 };
-
-    ck_assert_int_eq(context_new(&fake_backend, NULL, 500, &context, &fail), ABX_OK);
-    ck_assert_msg(
-            box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
-    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
-    abx_policy_unref(policy);
+    fake_box_open(make_policy(NULL, NULL), 500, NULL, &context, &box, &process);
 }
 
 static void

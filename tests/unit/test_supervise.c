@@ -4,7 +4,7 @@
 #include "supervise/approvals.h"
 
 #include "base/mem.h"
-#include "fake-backend.h"
+#include "fake_box.h"
 #include "plan/wire.h"
 #include "unit/main.h"
 
@@ -30,22 +30,11 @@ static const char policy_json[] =
 static abx_context *context;
 static abx_box *box;
 
-static abx_policy *
-parse(const char *json)
-{
-    abx_error *error = NULL;
-    abx_policy *policy = NULL;
-
-    ck_assert_msg(abx_policy_from_json(json, strlen(json), &policy, &error) == ABX_OK, "%s",
-            abx_error_get_message(error));
-    return policy;
-}
-
 static void
 open_with(const char *json, size_t events)
 {
     struct fail fail = { 0 };
-    abx_policy *policy = parse(json);
+    abx_policy *policy = fake_policy(json);
 
     setenv("ABX_TEST_PASSED", "yes", 1);
     ck_assert_int_eq(context_new(&fake_backend, NULL, events, &context, &fail), ABX_OK);
@@ -248,7 +237,7 @@ END_TEST
 
 START_TEST(events_of_all_boxes_are_counted_by_their_context)
 {
-    abx_policy *policy = parse(policy_json);
+    abx_policy *policy = fake_policy(policy_json);
     abx_process *first = spawn(NULL), *second;
     abx_box *one = box, *other = NULL;
     struct fail fail = { 0 };
@@ -939,7 +928,7 @@ END_TEST
 START_TEST(a_box_that_cannot_be_built_leaves_nothing)
 {
     struct fail fail = { 0 };
-    abx_policy *policy = parse(policy_json);
+    abx_policy *policy = fake_policy(policy_json);
     abx_box *other = NULL;
 
     fake_fail_next(ABX_ERR_SETUP);
@@ -971,9 +960,10 @@ START_TEST(a_box_whose_canary_is_not_stopped_does_not_open)
 {
     const struct spoil_case *c = &spoil_cases[_i];
     struct fail fail = { 0 };
-    abx_policy *policy = parse("{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"/secret\"]},"
-                               "\"write\":{\"deny\":[\"/w\"]}}}");
-    abx_policy *filtered = parse("{\"version\":1,\"network\":{\"mode\":\"filtered\"}}");
+    abx_policy *policy =
+            fake_policy("{\"version\":1,\"filesystem\":{\"read\":{\"deny\":[\"/secret\"]},"
+                        "\"write\":{\"deny\":[\"/w\"]}}}");
+    abx_policy *filtered = fake_policy("{\"version\":1,\"network\":{\"mode\":\"filtered\"}}");
     abx_box *other = NULL;
     abx_status r;
 
@@ -995,7 +985,7 @@ END_TEST
 START_TEST(the_canary_runs_once_for_a_policy_and_makes_no_event)
 {
     struct fail fail = { 0 };
-    abx_policy *policy = parse(policy_json);
+    abx_policy *policy = fake_policy(policy_json);
     size_t before = fake_canaries();
     abx_box *other;
     abx_event *event;

@@ -4,7 +4,7 @@
 #include "supervise/approvals.h"
 
 #include "base/mem.h"
-#include "fake-backend.h"
+#include "fake_box.h"
 #include "unit/main.h"
 
 #include <stdlib.h>
@@ -29,19 +29,7 @@ static abx_process *process;
 static void
 open_with(const char *json)
 {
-    static const char *const argv[] = { "/bin/true", NULL };
-    abx_spawn_options options = { .size = sizeof options };
-    abx_policy *policy = NULL;
-    abx_error *error = NULL;
-    struct fail fail = { 0 };
-
-    ck_assert_msg(abx_policy_from_json(json, strlen(json), &policy, &error) == ABX_OK, "%s",
-            abx_error_get_message(error));
-    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
-    ck_assert_msg(
-            box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s %s", fail.step, fail.text);
-    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
-    abx_policy_unref(policy);
+    fake_box_open(fake_policy(json), 100, NULL, &context, &box, &process);
 }
 
 static void

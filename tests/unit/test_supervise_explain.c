@@ -4,7 +4,7 @@
 #include "supervise/process.h"
 
 #include "base/mem.h"
-#include "fake-backend.h"
+#include "fake_box.h"
 #include "unit/main.h"
 
 #include <signal.h>
@@ -30,18 +30,7 @@ static uint64_t command;
 static void
 set_up(void)
 {
-    static const char *const argv[] = { "fake", NULL };
-    static const abx_spawn_options options = { .size = sizeof options };
-    struct fail fail = { 0 };
-    abx_policy *policy = NULL;
-    abx_error *error = NULL;
-
-    ck_assert_msg(abx_policy_from_json(POLICY, strlen(POLICY), &policy, &error) == ABX_OK, "%s",
-            abx_error_get_message(error));
-    ck_assert_int_eq(context_new(&fake_backend, NULL, 100, &context, &fail), ABX_OK);
-    ck_assert_msg(box_open(context, policy, NULL, &box, &fail) == ABX_OK, "%s", fail.text);
-    abx_policy_unref(policy);
-    ck_assert_int_eq(abx_box_spawn(box, argv, &options, &process, NULL), ABX_OK);
+    fake_box_open(fake_policy(POLICY), 100, NULL, &context, &box, &process);
     command = abx_process_get_id(process);
 }
 
