@@ -508,10 +508,10 @@ approvals_withdraw(abx_box *box, uint64_t ticket)
     }
 }
 
-/* Takes a question of the command out that nobody waits for, or any (`also_held`); NULL: there is
- * none left. */
+/* Takes a question of the command (NULL: of any) out that nobody waits for, or one that is held,
+ * too; NULL: there is none left. */
 static struct approval *
-take_of_command(abx_box *box, uint64_t command, bool also_held)
+take_question(abx_box *box, const uint64_t *command, bool also_held)
 {
     struct approval *found = NULL;
 
@@ -519,7 +519,8 @@ take_of_command(abx_box *box, uint64_t command, bool also_held)
     for (size_t i = 0; i < box->approvals.count && found == NULL; i++) {
         struct approval *approval = *vec_at(&box->approvals, struct approval *, i);
 
-        if (approval->subject.command == command && (also_held || approval->waiters == 0)) {
+        if ((command == NULL || approval->subject.command == *command) &&
+                (also_held || approval->waiters == 0)) {
             found = approval;
             vec_remove(&box->approvals, i);
         }
@@ -533,7 +534,7 @@ approvals_abandon(abx_box *box, uint64_t command, bool is_killed)
 {
     struct approval *approval;
 
-    while ((approval = take_of_command(box, command, is_killed)) != NULL) {
+    while ((approval = take_question(box, &command, is_killed)) != NULL) {
         const uint64_t ticket = approval->ticket;
         const bool is_held = approval->waiters > 0;
 
@@ -557,27 +558,13 @@ approvals_end_command(abx_box *box, uint64_t command)
     pthread_mutex_unlock(&box->lock);
 }
 
-static struct approval *
-take_any(abx_box *box)
-{
-    struct approval *found = NULL;
-
-    pthread_mutex_lock(&box->lock);
-    if (box->approvals.count > 0) {
-        found = *vec_at(&box->approvals, struct approval *, 0);
-        vec_remove(&box->approvals, 0);
-    }
-    pthread_mutex_unlock(&box->lock);
-    return found;
-}
-
 void
 approvals_done(abx_box *box)
 {
     struct approval *approval;
 
     loop_timer_clear(box->context->loop, &box->timer);
-    while ((approval = take_any(box)) != NULL) {
+    while ((approval = take_question(box, NULL, true)) != NULL) {
         abandon(box, approval);
     }
     pthread_mutex_lock(&box->lock);
