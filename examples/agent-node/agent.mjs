@@ -43,7 +43,7 @@ class Tools {
     };
   }
 
-  /** What the command printed, and what stopped it: made from events, so that no command can forge it. */
+  /** What the command printed (it may imitate anything), and last what stopped it, which is made from events alone. */
   async run_command(call, { command }) {
     const result = await this.box.run(['sh', '-c', command], { label: call, timeoutMs: 60000 });
     const printed = `${result.stdout}${result.stderr}`;

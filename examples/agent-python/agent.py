@@ -48,7 +48,7 @@ class Tools:
         }
 
     async def run_command(self, call: str, command: str) -> str:
-        """What the command printed, and what stopped it: made from events, so that no command can forge it."""
+        """What the command printed (it may imitate anything), and last what stopped it, which is made from events alone."""
         result = await self.box.run(["sh", "-c", command], label=call, timeout=60)
         printed = ((result.stdout or b"") + (result.stderr or b"")).decode(errors="replace")
         if result.explanation and printed and not printed.endswith("\n"):

@@ -44,12 +44,13 @@ enum Tool {
     RequestAccess { path: String, why: &'static str },
 }
 
-/// What the command printed, and what stopped it: made from events, so that no command can forge it.
+/// What the command printed (it may imitate anything), and last what stopped it, which is made from events alone.
 fn run_command(from: &AgentBox, call: &str, command: &str) -> Result<String> {
     let command = Command::new(["sh", "-c", command]).label(call).timeout(Duration::from_secs(60));
     let outcome = from.run_with(&command, on_event)?;
     let printed = [outcome.stdout, outcome.stderr].into_iter().flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect::<String>();
-    Ok(format!("exit {}\n{printed}{}", outcome.exit.code, outcome.explanation))
+    let gap = if outcome.explanation.is_empty() || printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" }; // a line of its own
+    Ok(format!("exit {}\n{printed}{gap}{}", outcome.exit.code, outcome.explanation))
 }
 
 fn request_access(from: &AgentBox, path: &str, why: &str) -> Result<String> {
