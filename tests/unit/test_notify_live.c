@@ -143,6 +143,31 @@ START_TEST(a_guarded_place_is_written_on_behalf)
 }
 END_TEST
 
+/* The time that a new link was followed is yet to be written: a look-up that must not wait ends
+ * there, and the path has no name that could be looked for in its parent. */
+static int
+write_over_new_link(struct notify_box *b)
+{
+    struct stat st;
+    int fd;
+
+    EXPECT(mkdir("dir", 0700) == 0 && symlink("dir", "link") == 0);
+    fd = open("link/.", O_TMPFILE | O_RDWR, 0600);
+    EXPECT(fd >= 0 && write(fd, "tmp", 3) == 3);
+    EXPECT(chmod("link/.", 0750) == 0 && stat("dir", &st) == 0 && (st.st_mode & 0777) == 0750);
+    EXPECT(access("link/.", W_OK) == 0);
+    EXPECT(FAILS(open("missing/.", O_TMPFILE | O_RDWR, 0600), ENOENT));
+    EXPECT(symlink("loop", "loop") == 0);
+    EXPECT(FAILS(open("loop/.", O_TMPFILE | O_RDWR, 0600), ELOOP));
+    return 0;
+}
+
+START_TEST(a_directory_whose_lookup_would_wait_is_found)
+{
+    ck_assert_int_eq(notify_box_run(&box, write_over_new_link), 0);
+}
+END_TEST
+
 static int
 write_protected(struct notify_box *b)
 {
@@ -806,6 +831,7 @@ make_suite(void)
     tcase_set_timeout(tcase, 20);
     tcase_add_test(tcase, a_free_place_is_written_without_asking);
     tcase_add_test(tcase, a_guarded_place_is_written_on_behalf);
+    tcase_add_test(tcase, a_directory_whose_lookup_would_wait_is_found);
     tcase_add_test(tcase, a_denied_write_is_EACCES_and_an_event);
     tcase_add_test(tcase, a_rename_between_two_writable_trees_works);
 #ifndef __SANITIZE_ADDRESS__ /* which allocates for itself, and ends where that fails */

@@ -219,17 +219,15 @@ split(struct resolved *resolved, char *path)
     return 0;
 }
 
-/* Opens the parent and, if it exists, the name itself.  One component of a local file system may be
- * read from the disk on the loop's thread too: names that do not exist yet are in no cache. */
+/* Opens the parent and, if it exists, the name itself; of a path that ends in a name.  One
+ * component of a local file system may be read from the disk on the loop's thread too: names that
+ * do not exist yet are in no cache. */
 static int
 open_name(struct call *call, struct resolved *resolved, char *path)
 {
     struct statx stat;
     int r;
 
-    if (!has_name(path)) {
-        return -ENOENT;
-    }
     r = split(resolved, path);
     if (r < 0) {
         return r;
@@ -356,7 +354,7 @@ walk(struct call *call, struct resolved *resolved, char *path, bool will_create)
                 return stat_object(call, resolved);
             }
             r = steal_fd(&resolved->object);
-            if (r != -ENOENT && r != -ELOOP && r != -EAGAIN) {
+            if (!has_name(path) || (r != -ENOENT && r != -ELOOP && r != -EAGAIN)) {
                 return r;
             }
         }
