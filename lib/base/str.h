@@ -24,6 +24,7 @@ void str_done(struct str *str);
 
 /* Length of the valid UTF-8 sequence at `bytes`, or 0: RFC 3629, no surrogates, no overlong forms.
  */
+#define UTF8_MAX 4u /* as `left` of a text that ends with NUL, which is in no sequence */
 size_t utf8_sequence(const unsigned char *bytes, size_t left);
 /* The character that such a sequence is. */
 uint32_t utf8_character(const unsigned char *bytes, size_t length);

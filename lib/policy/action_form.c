@@ -19,32 +19,57 @@ add_unseen(struct str *out, uint32_t point)
     }
 }
 
+/* How much of it stands in the form as it is, up to what is more than a byte. */
+static size_t
+plain_length(const char *text)
+{
+    size_t n = 0;
+
+    while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\') {
+        n++;
+    }
+    return n;
+}
+
+/* Any other character; returns its length. */
+static size_t
+add_special(struct str *out, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    const size_t length = utf8_sequence(at, UTF8_MAX);
+    AUTO(freep) char *shown = NULL;
+
+    if (length <= 1) { /* 0: there is no such text in JSON */
+        if (*at == '"' || *at == '\\') {
+            str_add(out, "\\");
+            str_add_bytes(out, text, 1);
+        } else {
+            add_unseen(out, *at);
+        }
+        return 1;
+    }
+    shown = text_escape(text, length, false);
+    if (shown == NULL) {
+        out->failed = true;
+    } else if (strncmp(shown, text, length) == 0) {
+        str_add_bytes(out, text, length);
+    } else {
+        add_unseen(out, utf8_character(at, length));
+    }
+    return length;
+}
+
 void
 action_add_text(struct str *out, const char *text)
 {
     str_add(out, "\"");
     while (*text != '\0') {
-        const unsigned char *at = (const unsigned char *)text;
-        size_t length = utf8_sequence(at, strlen(text));
-        AUTO(freep) char *shown = NULL;
+        size_t length = plain_length(text);
 
-        length = length == 0 ? 1 : length; /* there is no such text in JSON */
-        if (length == 1) {
-            if (*at < ' ' || *at == 0x7f) {
-                add_unseen(out, *at);
-            } else {
-                str_add(out, *at == '"' || *at == '\\' ? "\\" : "");
-                str_add_bytes(out, text, 1);
-            }
+        if (length > 0) {
+            str_add_bytes(out, text, length);
         } else {
-            shown = text_escape(text, length, false);
-            if (shown == NULL) {
-                out->failed = true;
-            } else if (strncmp(shown, text, length) == 0) {
-                str_add_bytes(out, text, length);
-            } else {
-                add_unseen(out, utf8_character(at, length));
-            }
+            length = add_special(out, text);
         }
         text += length;
     }

@@ -54,7 +54,7 @@ static uint32_t
 next_character(const char **at)
 {
     const unsigned char *p = (const unsigned char *)*at;
-    size_t length = utf8_sequence(p, strlen(*at));
+    size_t length = utf8_sequence(p, UTF8_MAX);
 
     *at += length == 0 ? 1 : length;
     return length == 0 ? 0x110000u + p[0] : utf8_character(p, length);
@@ -451,15 +451,32 @@ expression_new(const char *pattern, struct fail *fail)
 
 /* States that are followed; each once. */
 struct states {
-    uint16_t list[CODE_MAX];
+    uint16_t *list;
     uint32_t n;
-    uint32_t mark[CODE_MAX]; /* the step in which it was added */
+    uint32_t *mark; /* of each the step in which it was added */
 };
 
 struct matching {
     struct states now, next;
-    uint16_t stack[2 * CODE_MAX];
+    uint16_t *stack; /* of one more than there are states: each leads to two at most */
 };
+
+/* One block; NULL: no memory. */
+static void *
+make_room(struct matching *matching, size_t n)
+{
+    uint32_t *marks = calloc(1, 2 * n * sizeof *marks + (3 * n + 1) * sizeof *matching->stack);
+    uint16_t *lists = marks == NULL ? NULL : (uint16_t *)(marks + 2 * n);
+
+    if (marks != NULL) {
+        *matching = (struct matching){
+            .now = { .list = lists, .mark = marks },
+            .next = { .list = lists + n, .mark = marks + n },
+            .stack = lists + 2 * n,
+        };
+    }
+    return marks;
+}
 
 /* Adds a state and what it leads to without a character. */
 static void
@@ -520,16 +537,15 @@ abx_status
 expression_match(
         const struct expression *expression, const char *text, bool *ret_matches, struct fail *fail)
 {
-    AUTO(freep) struct matching *matching = calloc(1, sizeof *matching);
-    struct states *now, *next;
+    struct matching matching;
+    AUTO(freep) void *room = make_room(&matching, expression->n_code);
+    struct states *now = &matching.now, *next = &matching.next;
     uint32_t step = 1;
 
-    if (matching == NULL) {
+    if (room == NULL) {
         return fail_nomem(fail);
     }
-    now = &matching->now;
-    next = &matching->next;
-    add_state(expression, matching, now, 0, step);
+    add_state(expression, &matching, now, 0, step);
     while (*text != '\0' && now->n > 0) {
         uint32_t c = next_character(&text);
         struct states *other = now;
@@ -540,7 +556,7 @@ expression_match(
             const struct instruction *class = &expression->code[now->list[i]];
 
             if (class->op == OP_CLASS && takes(expression, class, c)) {
-                add_state(expression, matching, next, now->list[i] + 1u, step);
+                add_state(expression, &matching, next, now->list[i] + 1u, step);
             }
         }
         now = next;
