@@ -158,6 +158,12 @@ is_unseen(uint32_t c)
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
+static bool
+is_plain(unsigned char c)
+{
+    return c >= ' ' && c < 0x7f && c != '\\';
+}
+
 void
 str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_backslash)
 {
@@ -165,8 +171,15 @@ str_add_escaped(struct str *str, const char *bytes, size_t length, bool escape_b
     size_t plain = 0; /* from here to i nothing needs escaping */
 
     for (size_t i = 0; i < length;) {
-        size_t n = utf8_sequence(p + i, length - i);
-        bool is_backslash = n == 1 && p[i] == '\\' && escape_backslash;
+        size_t n;
+        bool is_backslash;
+
+        if (is_plain(p[i])) { /* nearly all */
+            i++;
+            continue;
+        }
+        n = utf8_sequence(p + i, length - i);
+        is_backslash = n == 1 && p[i] == '\\' && escape_backslash;
 
         if (n > 0 && !is_backslash && !is_unseen(utf8_character(p + i, n))) {
             i += n;
@@ -320,18 +333,20 @@ text_quote(const char *text, char *buffer, size_t room)
 void
 str_add_json(struct str *str, const char *text)
 {
+    const char *plain = text; /* from here to text nothing needs escaping */
+
     str_add(str, "\"");
     for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
+        const unsigned char c = (unsigned char)*text;
 
-        if (c == '"' || c == '\\') {
-            str_printf(str, "\\%c", c);
-        } else if (c < 0x20 || c == 0x7f) {
-            str_printf(str, "\\u%04x", c);
-        } else {
-            str_add_bytes(str, text, 1);
+        if (c >= ' ' && c != 0x7f && c != '"' && c != '\\') {
+            continue;
         }
+        str_add_bytes(str, plain, (size_t)(text - plain));
+        str_printf(str, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
+        plain = text + 1;
     }
+    str_add_bytes(str, plain, (size_t)(text - plain));
     str_add(str, "\"");
 }
 
