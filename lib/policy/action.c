@@ -301,52 +301,63 @@ has_text(const struct given *given, const char *name)
     return false;
 }
 
-/* Adds the member; nothing where an optional one is not there.  What is said twice is said alike.
- */
+/* What is said twice is said alike. */
+static bool
+is_said_alike(const char *said, const struct argument *argument, const struct given *given,
+        struct fail *fail)
+{
+    AUTO(str_done) struct str again = { 0 };
+
+    if (!fit_texts(&again, argument, given, fail)) {
+        return false;
+    }
+    if (again.failed) {
+        fail_nomem(fail);
+        return false;
+    }
+    return strcmp(said, again.data) == 0 ||
+           misfit(fail, argument->name, SIZE_MAX,
+                   "the URL and the body of the request say different things");
+}
+
+/* Adds the member; nothing where an optional one is not there. */
 static bool
 fit(struct str *out, const struct argument *argument, const struct given *given, struct fail *fail)
 {
     const struct json *json = given->json == NULL ? NULL : json_member(given->json, argument->name);
-    bool has_texts = has_text(given, argument->name);
-    struct str first = { 0 }, second = { 0 };
-    bool ok = true;
+    const bool has_texts = has_text(given, argument->name);
+    size_t start;
 
     if (json == NULL && !has_texts) {
         return argument->is_optional || misfit(fail, argument->name, SIZE_MAX, "it is missing");
     }
-    if (json != NULL) {
-        ok = fit_json(&first, argument, json, fail);
-    }
-    if (ok && has_texts) {
-        ok = fit_texts(&second, argument, given, fail);
-    }
-    if (ok && json != NULL && has_texts && !first.failed && !second.failed &&
-            strcmp(first.data, second.data) != 0) {
-        ok = misfit(fail, argument->name, SIZE_MAX,
-                "the URL and the body of the request say different things");
-    }
     str_add(out, out->length > 1 ? "," : "");
     action_add_text(out, argument->name);
     str_add(out, ":");
-    str_add(out, first.data != NULL ? first.data : second.data == NULL ? "" : second.data);
-    out->failed = out->failed || first.failed || second.failed;
-    str_done(&first);
-    str_done(&second);
-    return ok;
+    start = out->length;
+    if (json == NULL) {
+        return fit_texts(out, argument, given, fail);
+    }
+    return fit_json(out, argument, json, fail) &&
+           (!has_texts || out->failed || is_said_alike(out->data + start, argument, given, fail));
 }
 
 /* ---- one layer ---- */
+
+struct checking {
+    const struct action_type *type;
+    struct fail *fail;
+    bool ok;
+};
+
 static bool
-is_declared(const struct action_type *type, const char *name, struct fail *fail)
+misfit_name(const struct action_type *type, const char *name, struct fail *fail)
 {
     const char *names[ARGUMENTS_MAX];
     const char *nearest;
 
     for (size_t i = 0; i < type->n_arguments; i++) {
         names[i] = type->arguments[i].name;
-        if (strcmp(names[i], name) == 0) {
-            return true;
-        }
     }
     nearest = nearest_of(name, names, type->n_arguments);
     return misfit(fail, name, SIZE_MAX, "the action has no such argument%s%.80s%s",
@@ -354,28 +365,39 @@ is_declared(const struct action_type *type, const char *name, struct fail *fail)
             nearest == NULL ? "" : "' was meant");
 }
 
+static bool
+is_declared(const struct action_type *type, const char *name, struct fail *fail)
+{
+    for (size_t i = 0; i < type->n_arguments; i++) {
+        if (strcmp(type->arguments[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return misfit_name(type, name, fail);
+}
+
+static bool
+check_member(void *data, const char *key, const struct json *value)
+{
+    struct checking *checking = data;
+
+    checking->ok = is_declared(checking->type, key, checking->fail);
+    return checking->ok;
+}
+
 /* All that is given is declared. */
 static bool
 check_names(const struct action_type *type, const struct given *given, struct fail *fail)
 {
-    size_t n = 0;
-    AUTO(freep) const char **names = given->json == NULL ? NULL : action_names(given->json, &n);
+    struct checking checking = { type, fail, true };
 
-    if (given->json != NULL && names == NULL) {
-        fail_nomem(fail);
-        return false;
+    if (given->json != NULL) {
+        json_each_member(given->json, check_member, &checking);
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!is_declared(type, names[i], fail)) {
-            return false;
-        }
+    for (size_t i = 0; checking.ok && i < given->input->n_texts; i++) {
+        checking.ok = is_declared(type, given->input->texts[i].name, fail);
     }
-    for (size_t i = 0; i < given->input->n_texts; i++) {
-        if (!is_declared(type, given->input->texts[i].name, fail)) {
-            return false;
-        }
-    }
-    return true;
+    return checking.ok;
 }
 
 static bool

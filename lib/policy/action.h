@@ -45,8 +45,6 @@ void action_add_text(struct str *out, const char *text);
 bool action_add_json(struct str *out, const struct json *value);
 /* Whether a server that holds numbers as doubles reads it as the same. */
 bool action_is_exact(int64_t number);
-/* The names of an object's members, sorted; caller frees.  NULL: no memory. */
-const char **action_names(const struct json *object, size_t *ret_n);
 /* Members of the policy document after the name; nothing where nothing is declared. */
 void action_emit(struct str *out, const struct action_type *type);
 

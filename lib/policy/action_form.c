@@ -96,8 +96,8 @@ by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-const char **
-action_names(const struct json *object, size_t *ret_n)
+static const char **
+sorted_names(const struct json *object, size_t *ret_n)
 {
     struct names names = { calloc(json_count(object) + 1, sizeof *names.list), 0 };
 
@@ -150,7 +150,7 @@ action_add_json(struct str *out, const struct json *value)
     case JSON_KIND_OBJECT:
         break;
     }
-    names = action_names(value, &n);
+    names = sorted_names(value, &n);
     out->failed = out->failed || names == NULL;
     str_add(out, "{");
     for (size_t i = 0; names != NULL && i < n && ok; i++) {
