@@ -42,14 +42,27 @@ kind_of(uint32_t c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? 1 : c >= 0x370 && c <= 0x52f ? 2 : 0;
 }
 
+/* Of a backslash or space that is written so, and ends a word; else 0. */
+static size_t
+escape_length(const char *text)
+{
+    return strncmp(text, "\\\\", 2) == 0 ? 2 : strncmp(text, "\\x20", 4) == 0 ? 4 : 0;
+}
+
 static void
 check_characters(const char *text)
 {
     bool has_kind[3] = { false };
 
     while (*text != '\0') {
-        const uint32_t c = next(&text);
+        uint32_t c;
 
+        if (escape_length(text) > 0) {
+            memset(has_kind, 0, sizeof has_kind);
+            text += escape_length(text);
+            continue;
+        }
+        c = next(&text);
         must(c == '\n' || c >= 0x20);
         must(c < 0x7f || c >= 0xc0); /* C1, spaces that are none */
         must(c < 0x250 || c > 0x36f); /* marks that cover */
