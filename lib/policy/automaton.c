@@ -12,29 +12,13 @@
 void
 automaton_done(struct automaton *automaton)
 {
-    for (size_t i = 0; i < automaton->pool.count; i++) {
-        free(*vec_at(&automaton->pool, uint64_t *, i));
-    }
-    vec_done(&automaton->pool);
+    free(automaton->start);
+    free(automaton->stars);
     vec_done(&automaton->symbols);
     vec_done(&automaton->from);
     vec_done(&automaton->next);
     intern_done(&automaton->symbol_keys);
     intern_done(&automaton->states);
-}
-
-static uint64_t *
-new_words(struct automaton *automaton, size_t n)
-{
-    uint64_t *words = calloc(n, sizeof *words);
-    uint64_t **slot = words == NULL ? NULL : vec_add(&automaton->pool);
-
-    if (slot == NULL) {
-        free(words);
-        return NULL;
-    }
-    *slot = words;
-    return words;
 }
 
 /* How many continuation bytes a character with this first byte has, as `?` takes it. */
@@ -107,8 +91,8 @@ automaton_count_bits(struct automaton *automaton, struct fail *fail)
         return work_fail(automaton->work, fail);
     }
     automaton->n_words = automaton->n_bits / 64 + 1;
-    automaton->start = new_words(automaton, automaton->n_words);
-    automaton->stars = new_words(automaton, automaton->n_words);
+    automaton->start = calloc(automaton->n_words, sizeof *automaton->start);
+    automaton->stars = calloc(automaton->n_words, sizeof *automaton->stars);
     return automaton->start == NULL || automaton->stars == NULL ? fail_nomem(fail) : ABX_OK;
 }
 
@@ -125,16 +109,22 @@ close_stars(const struct automaton *automaton, uint64_t *set)
     }
 }
 
-/* What each byte does in one phase: three rows of masks. */
+/* What each byte does in one phase: three masks, and a word for the phases before and after it. */
 struct masks {
-    uint64_t *rows; /* [256][3][n_words] */
+    uint64_t *rows; /* [256] */
     uint32_t n_words;
 };
+
+static size_t
+row_words(uint32_t n_words)
+{
+    return (size_t)3 * n_words + 1;
+}
 
 static uint64_t *
 mask_of(const struct masks *masks, unsigned byte, unsigned step)
 {
-    return masks->rows + ((size_t)byte * 3 + step) * masks->n_words;
+    return masks->rows + byte * row_words(masks->n_words) + (size_t)step * masks->n_words;
 }
 
 static void
@@ -163,36 +153,32 @@ static abx_status
 add_symbol(struct automaton *automaton, const struct masks *masks, unsigned byte, uint8_t before,
         uint8_t after, struct fail *fail)
 {
-    size_t row = (size_t)3 * automaton->n_words;
-    uint64_t *key = mask_of(masks, byte, 0);
-    AUTO(freep) uint64_t *long_key = malloc((row + 1) * sizeof *long_key);
+    const size_t words = row_words(masks->n_words);
+    uint64_t *row = mask_of(masks, byte, 0);
+    struct symbol *symbol;
+    const uint64_t *kept;
     uint32_t number;
 
-    if (long_key == NULL) {
-        return fail_nomem(fail);
-    }
-    memcpy(long_key, key, row * sizeof *key);
-    long_key[row] = (uint64_t)before << 8 | after;
-    number = intern_put(&automaton->symbol_keys, long_key, (row + 1) * sizeof *key);
+    row[words - 1] = (uint64_t)before << 8 | after;
+    number = intern_put(&automaton->symbol_keys, row, words * sizeof *row);
     if (number == INTERN_NONE) {
         return fail_nomem(fail);
     }
     automaton->symbol_of[before][byte] = (uint16_t)number;
-    if (number == automaton->symbols.count) {
-        struct symbol *symbol = vec_add(&automaton->symbols);
-        uint64_t *words = new_words(automaton, row);
-
-        if (symbol == NULL || words == NULL) {
-            return fail_nomem(fail);
-        }
-        memcpy(words, key, row * sizeof *key);
-        *symbol = (struct symbol){ .before = before,
-            .after = after,
-            .likely = (uint8_t)byte,
-            .stay = words,
-            .one = words + automaton->n_words,
-            .two = words + 2 * automaton->n_words };
+    if (number < automaton->symbols.count) {
+        return ABX_OK;
     }
+    symbol = vec_add(&automaton->symbols);
+    if (symbol == NULL) {
+        return fail_nomem(fail);
+    }
+    kept = intern_bytes(&automaton->symbol_keys, number, NULL);
+    *symbol = (struct symbol){ .before = before,
+        .after = after,
+        .likely = (uint8_t)byte,
+        .stay = kept,
+        .one = kept + masks->n_words,
+        .two = kept + (size_t)2 * masks->n_words };
     return ABX_OK;
 }
 
@@ -215,7 +201,7 @@ static abx_status
 add_phase(struct automaton *automaton, uint8_t before, struct fail *fail)
 {
     struct masks masks = { .n_words = automaton->n_words };
-    AUTO(freep) uint64_t *rows = calloc((size_t)256 * 3 * automaton->n_words, sizeof *rows);
+    AUTO(freep) uint64_t *rows = calloc(256 * row_words(automaton->n_words), sizeof *rows);
     struct glob_element element;
     uint32_t bit = 0;
     abx_status r = rows == NULL ? fail_nomem(fail) : ABX_OK;

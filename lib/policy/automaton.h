@@ -18,7 +18,7 @@ struct kind_glob {
 struct symbol {
     uint8_t before, after;
     uint8_t likely; /* the byte that looks best in an example */
-    uint64_t *stay, *one, *two; /* places that stay, go on by one, by two */
+    const uint64_t *stay, *one, *two; /* places that stay, go on by one, by two */
 };
 
 struct automaton {
@@ -29,7 +29,6 @@ struct automaton {
     uint64_t *start, *stars;
     struct intern symbol_keys;
     struct vec symbols; /* struct symbol */
-    struct vec pool; /* uint64_t *, owned */
     uint16_t symbol_of[PHASES][256];
     uint8_t order[256]; /* bytes, those first that look like a name */
     struct intern states; /* the set, and the phase in the word after it */

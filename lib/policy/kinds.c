@@ -562,7 +562,6 @@ kinds_finish(struct kinds *kinds, struct work *work, struct fail *fail)
     struct automaton automaton = { .kinds = kinds,
         .work = work,
         .symbols = VEC(struct symbol),
-        .pool = VEC(uint64_t *),
         .from = VEC(struct origin),
         .next = VEC(uint32_t) };
     abx_status r;
