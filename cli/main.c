@@ -12,6 +12,7 @@ static const char usage_text[] =
         "  learn -o FILE [OPTIONS] -- CMD ARGS...\n"
         "                                 run it, and write the smallest policy that allows it\n"
         "  explain [OPTIONS] read|write|exec|connect|METHOD TARGET\n"
+        "  explain [OPTIONS] action NAME [JSON]\n"
         "                                 what the policy says of one act, and why\n"
         "  describe [OPTIONS]             the boundary in words, for a tool description\n"
         "  policy validate [--workspace DIR] [--var NAME=VALUE] FILE\n"

@@ -194,8 +194,9 @@ split_port(char *target)
 }
 
 static bool
-make_request(char *verb, char *target, abx_request *request)
+make_request(char **words, abx_request *request)
 {
+    char *verb = words[0], *target = verb == NULL ? NULL : words[1];
     static const struct {
         const char *verb;
         uint32_t kind, access;
@@ -206,6 +207,15 @@ make_request(char *verb, char *target, abx_request *request)
         { "connect", ABX_REQUEST_CONNECT, 0 },
     };
 
+    if (target == NULL || (words[2] != NULL && strcmp(verb, "action") != 0)) {
+        return false;
+    }
+    if (strcmp(verb, "action") == 0) {
+        *request = (abx_request){
+            .size = sizeof *request, .kind = ABX_REQUEST_ACTION, .target = target, .verb = words[2]
+        };
+        return words[2] == NULL || words[3] == NULL;
+    }
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(verbs[i].verb, verb) == 0) {
             *request = (abx_request){ .size = sizeof *request,
@@ -238,9 +248,10 @@ command_explain(int argc, char **argv)
     if (!options_parse(&options, TAKES_POLICY, argc, argv)) {
         return EXIT_REFUSED;
     }
-    if (options.rest[0] == NULL || options.rest[1] == NULL || options.rest[2] != NULL ||
-            !make_request(options.rest[0], options.rest[1], &request)) {
-        fputs("usage: agentbox explain [OPTIONS] read|write|exec|connect|METHOD TARGET\n", stderr);
+    if (!make_request(options.rest, &request)) {
+        fputs("usage: agentbox explain [OPTIONS] read|write|exec|connect|METHOD TARGET\n"
+              "       agentbox explain [OPTIONS] action NAME [JSON]\n",
+                stderr);
         return EXIT_REFUSED;
     }
     if (request.kind == ABX_REQUEST_CONNECT && request.port == 0) {

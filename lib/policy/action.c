@@ -329,7 +329,8 @@ fit(struct str *out, const struct argument *argument, const struct given *given,
     size_t start;
 
     if (json == NULL && !has_texts) {
-        return argument->is_optional || misfit(fail, argument->name, SIZE_MAX, "it is missing");
+        return argument->is_optional || given->input->is_part ||
+               misfit(fail, argument->name, SIZE_MAX, "it is missing");
     }
     str_add(out, out->length > 1 ? "," : "");
     action_add_text(out, argument->name);
@@ -487,6 +488,23 @@ policy_action_instead(abx_policy *policy, const char *name)
         }
     }
     return NULL;
+}
+
+void
+policy_action_unread(
+        abx_policy *policy, const char *name, const struct fail *fail, struct ruling *ruling)
+{
+    const char *instead = policy_action_instead(policy, name);
+
+    if (ruling->verdict == ABX_VERDICT_DENY) {
+        return;
+    }
+    ruling->verdict = ABX_VERDICT_DENY;
+    ruling->id = "action:arguments";
+    ruling->reason = fail->text;
+    ruling->alternative = fail->status == ABX_ERR_NOMEM ? "try it again"
+                          : instead != NULL             ? instead
+                                                        : "correct the arguments, and try again";
 }
 
 void

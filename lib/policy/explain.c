@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "policy/index.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Names of files need not be UTF-8; JSON is. */
@@ -25,6 +26,7 @@ struct matter {
     struct host_pattern host;
     struct http_url url;
     bool has_path, has_host, has_url;
+    bool misfits; /* its arguments are why it is denied */
     uint32_t port;
 };
 
@@ -280,13 +282,60 @@ add_layer_rules(struct str *out, const struct layer *layer, uint32_t layer_numbe
         if (hit.matched < 0) {
             continue;
         }
-        if (i != winner_number) {
+        if (matter->misfits) {
+            lost = "the arguments do not fit";
+        } else if (i != winner_number) {
             lost = why_lost(rule, &hit, winner, &best, matter);
         } else if (ruling->layer != layer_number || ruling->rule != i) {
             lost = rule->verdict == ruling->verdict ? "another rule or layer says the same"
                                                     : "another rule or layer is stricter";
         }
         add_rule(out, layer, i, layer_number, &hit, matter, lost);
+    }
+}
+
+/* The action that a request is, and its arguments as they would be read before it is done.  What
+ * its URL does not say may be in the body of a request that has one. */
+static abx_status
+read_action(abx_policy *policy, const abx_request *request, const char **ret_name,
+        struct action_form *ret_form, struct fail *fail)
+{
+    const char *method = request->verb == NULL ? "GET" : request->verb;
+    struct action_input input = { .is_part = http_method_has_body(method) };
+    struct http_action http;
+    abx_status r = ABX_OK;
+
+    if (request->kind == ABX_REQUEST_ACTION) {
+        *ret_name = request->target;
+        input.json = request->verb == NULL || request->verb[0] == '\0' ? "{}" : request->verb;
+        input.json_length = strlen(input.json);
+        input.is_part = false;
+        return policy_action_read(policy, request->target, &input, ret_form, fail);
+    }
+    if (request->kind != ABX_REQUEST_HTTP) {
+        return ABX_OK;
+    }
+    *ret_name = policy_http_action_name(policy, request->target, method);
+    if (policy_http_action(policy, request->target, method, &http, fail) < 0) {
+        return fail->status;
+    }
+    if (http.name != NULL && policy_action_has_arguments(policy, http.name)) {
+        input.texts = http.texts.data;
+        input.n_texts = http.texts.count;
+        r = policy_action_read(policy, http.name, &input, ret_form, fail);
+    }
+    http_action_done(&http);
+    return r;
+}
+
+static void
+add_action(struct str *out, const char *name, const char *arguments)
+{
+    if (name != NULL) {
+        add_member(out, "action", name);
+    }
+    if (arguments != NULL) {
+        str_printf(out, "\"arguments\":%s,", arguments);
     }
 }
 
@@ -312,10 +361,19 @@ policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
 {
     struct matter matter = { .request = request,
         .port = request->port == 0 && request->kind == ABX_REQUEST_CONNECT ? 443 : request->port };
+    struct action_form form = { NULL };
+    const char *action = NULL;
     struct ruling ruling;
     struct fail fail;
+    abx_status r;
 
     policy_decide(policy, request, &ruling);
+    r = read_action(policy, request, &action, &form, &fail);
+    if (r < 0) {
+        out->failed = out->failed || r == ABX_ERR_NOMEM;
+        matter.misfits = ruling.verdict != ABX_VERDICT_DENY;
+        policy_action_unread(policy, action != NULL ? action : request->target, &fail, &ruling);
+    }
     matter.has_url =
             request->kind == ABX_REQUEST_HTTP && http_url_parse(request->target, &matter.url);
     matter.has_path = request->target != NULL && path_split(request->target, &matter.path);
@@ -327,6 +385,8 @@ policy_explain(abx_policy *policy, const abx_request *request, struct str *out)
     add_member(out, "source", ruling.source);
     add_member(out, "reason", ruling.reason);
     add_member(out, "alternative", ruling.alternative);
+    add_action(out, action, form.arguments);
+    free(form.arguments);
     if (ruling.verdict == ABX_VERDICT_ASK) {
         const struct consent needed = consent_join(ruling.consent, policy->settings.consent);
 

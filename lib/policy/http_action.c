@@ -94,6 +94,12 @@ http_captures_read(const char *written, struct vec *ret_captures, struct fail *f
 }
 
 /* ---- requests ---- */
+bool
+http_method_has_body(const char *method)
+{
+    return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0;
+}
+
 void
 http_action_done(struct http_action *action)
 {

@@ -141,6 +141,7 @@ struct action_input {
     size_t json_length;
     const struct action_text *texts;
     size_t n_texts;
+    bool is_part; /* what is missing may be said elsewhere */
 };
 /* Arguments that fit, in their one form. */
 struct action_form {
@@ -150,6 +151,10 @@ struct action_form {
  * of what is wrong. */
 abx_status policy_action_read(abx_policy *policy, const char *name,
         const struct action_input *input, struct action_form *ret_form, struct fail *fail);
+/* What is denied since it could not be read, as `fail` says, whose text is then the reason; what a
+ * rule denies stays. */
+void policy_action_unread(
+        abx_policy *policy, const char *name, const struct fail *fail, struct ruling *ruling);
 bool policy_action_has_arguments(abx_policy *policy, const char *name);
 struct action_limits {
     uint32_t per_command, per_box; /* 0: no limit */
@@ -172,6 +177,8 @@ struct http_action {
  */
 abx_status policy_http_action(abx_policy *policy, const char *url, const char *method,
         struct http_action *ret_action, struct fail *fail);
+/* RFC 9110, 9.3.1 and 9.3.2: content in GET and HEAD means nothing. */
+bool http_method_has_body(const char *method);
 void http_action_done(struct http_action *action);
 /* Its name alone, also where the query cannot be read.  NULL: none, or layers name different ones.
  */

@@ -254,27 +254,18 @@ static struct grounds
 unread_grounds(abx_box *box, const struct asked_action *asked, const struct ruling *ruling,
         const struct fail *fail)
 {
-    const char *instead = policy_action_instead(
-            box->resolved, asked->name != NULL ? asked->name : asked->act.target);
+    const bool is_denied = ruling->verdict == ABX_VERDICT_DENY;
+    struct ruling unread = *ruling;
 
-    if (ruling->verdict == ABX_VERDICT_DENY) {
-        return (struct grounds){
-            .retry = ABX_RETRY_NONE,
-            .rule = ruling->id,
-            .source = ruling->source,
-            .reason = ruling->reason,
-            .alternative = ruling->alternative,
-        };
-    }
+    policy_action_unread(
+            box->resolved, asked->name != NULL ? asked->name : asked->act.target, fail, &unread);
     return (struct grounds){
-        .layer = ABX_LAYER_ACTION,
+        .layer = is_denied ? 0 : ABX_LAYER_ACTION,
         .retry = ABX_RETRY_NONE,
-        .rule = "action:arguments",
-        .source = ruling->source,
-        .reason = fail->text,
-        .alternative = fail->status == ABX_ERR_NOMEM ? "try it again"
-                       : instead != NULL             ? instead
-                                                     : "correct the arguments, and try again",
+        .rule = unread.id,
+        .source = unread.source,
+        .reason = unread.reason,
+        .alternative = unread.alternative,
     };
 }
 

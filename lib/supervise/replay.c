@@ -114,13 +114,6 @@ decide_url(struct replay *replay, const struct http_action *action, struct decid
     return decide_input(replay, action->name, &input, decided);
 }
 
-/* RFC 9110, 9.3.1 and 9.3.2: content in these means nothing. */
-static bool
-has_body(const char *method)
-{
-    return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0;
-}
-
 /* A request may count as an action, whose arguments are in the log if it did before. */
 static bool
 decide_http(struct replay *replay, const struct recorded_call *call, struct decided *decided)
@@ -136,7 +129,7 @@ decide_http(struct replay *replay, const struct recorded_call *call, struct deci
         return ok;
     }
     if (action.name != NULL && policy_action_has_arguments(replay->policy, action.name)) {
-        decided->is_gap = call->arguments == NULL && has_body(method);
+        decided->is_gap = call->arguments == NULL && http_method_has_body(method);
         ok = decided->is_gap ? true
              : call->arguments != NULL
                      ? decide_arguments(replay, action.name, call->arguments, decided)

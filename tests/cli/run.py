@@ -89,6 +89,11 @@ CASES = [
     ("an address without a port", ["explain", "connect", "::1"], 0, r'"verdict":"deny"', r"^$"),
     ("a request", ["explain", "--policy", "credential.json", "GET", "https://hr.test/v1"], 0, r'"verdict":"allow"', r"^$"),
     ("a request that no rule names", ["explain", "--policy", "credential.json", "PUT", "https://hr.test/v1"], 0, r'"verdict":"deny"', r"^$"),
+    ("an action", ["explain", "--policy", "action.json", "action", "hr.read", '{"id":"7"}'], 0, r'"verdict":"allow".*"arguments":\{"id":"7"\}', r"^$"),
+    ("an action without its arguments", ["explain", "--policy", "action.json", "action", "hr.read"], 0,
+     r'"verdict":"deny","rule":"action:arguments",.*"reason":"/id: it is missing"', r"^$"),
+    ("a path that does not fit", ["explain", "--policy", "action.json", "GET", "https://hr.test/x"], 0, r'"rule":"action:arguments".*"reason":"/id: ', r"^$"),
+    ("an action with too much", ["explain", "action", "hr.read", "{}", "{}"], 125, r"^$", r"action NAME \[JSON\]"),
     ("an act that is none", ["explain", "eat", "/x"], 125, r"^$", r"usage: agentbox explain"),
     ("a secret without a source", ["run", "--policy", "credential.json", "--credential", "hr", "--", "true"], 125, r"^$",
      r"--credential wants NAME=env:VARIABLE"),
@@ -280,6 +285,9 @@ def main():
             json.dump({"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": [
                 {"host": "hr.test", "http": [{"methods": ["GET"], "path": "/v1"}]}]},
                 "credentials": [{"name": "hr", "env": "HR_TOKEN", "hosts": ["hr.test"]}]}, file)
+        with open(os.path.join(workspace, "action.json"), "w") as file:
+            json.dump({"version": 1, "actions": [{"name": "hr.read", "verdict": "allow", "arguments": {"id": {"type": "string", "pattern": "[0-9]"}}}],
+                       "network": {"mode": "filtered", "allow": [{"host": "hr.test", "http": [{"methods": ["GET"], "path": "/{id}", "action": "hr.read"}]}]}}, file)
         with open(os.path.join(workspace, "identity.json"), "w") as file:
             json.dump({"version": 1, "extends": "workspace-write", "network": {"mode": "filtered", "allow": ["hr.test"]},
                        "identity": {"header": "X-Agent-Identity", "hosts": ["hr.test"]}}, file)

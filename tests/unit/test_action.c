@@ -174,6 +174,51 @@ START_TEST(a_request_says_the_same_by_its_url_and_its_body)
 }
 END_TEST
 
+static const struct explained_case {
+    uint32_t kind;
+    const char *target, *verb, *has, *has_too;
+} explained_cases[] = {
+    { ABX_REQUEST_ACTION, "update", "{ \"id\":\"7\",\"field\":\"title\"}",
+            "{\"verdict\":\"ask\",\"rule\":\"/actions/0\"",
+            "\"action\":\"update\",\"arguments\":{\"field\":\"title\",\"id\":\"7\"}" },
+    { ABX_REQUEST_ACTION, "update", "{\"id\":\"x\",\"field\":\"title\"}",
+            "{\"verdict\":\"deny\",\"rule\":\"action:arguments\"",
+            "\"reason\":\"/id: 'x' does not match '^[0-9]{1,9}$'\",\"alternative\":\"correct the "
+            "arguments, and try again\"" },
+    { ABX_REQUEST_ACTION, "update", NULL, "\"reason\":\"/field: it is missing\"",
+            "\"lost\":\"the arguments do not fit\"" },
+    { ABX_REQUEST_ACTION, "update", "[", "\"verdict\":\"deny\"", "the arguments are no JSON" },
+    { ABX_REQUEST_ACTION, "any", NULL, "\"verdict\":\"allow\"", "\"arguments\":{}" },
+    { ABX_REQUEST_ACTION, "unknown", "[", "\"rule\":\"default\"", "\"action\":\"unknown\"" },
+    { ABX_REQUEST_HTTP, "https://hr.test/v1/people/x", "PUT", "\"verdict\":\"deny\"",
+            "\"reason\":\"/id: 'x' does not match" },
+    { ABX_REQUEST_HTTP, "https://hr.test/v1/people/7", "PUT", "\"verdict\":\"ask\"",
+            "\"action\":\"update\",\"arguments\":{\"id\":\"7\"}" },
+    { ABX_REQUEST_HTTP, "https://hr.test/v1/people?unit=c", NULL, "\"verdict\":\"deny\"",
+            "\"reason\":\"/unit/0: 'c' is none of its values" },
+    { ABX_REQUEST_HTTP, "https://hr.test/v1/people", NULL, "\"verdict\":\"deny\"",
+            "\"reason\":\"/unit: it is missing\"" },
+    { ABX_REQUEST_HTTP, "https://hr.test/v1/people?unit=a;", NULL, "\"verdict\":\"deny\"",
+            "the query has a ';'" },
+    { ABX_REQUEST_HTTP, "https://hr.test/v1/any/x?y", NULL, "\"verdict\":\"allow\"",
+            "\"action\":\"any\"" },
+};
+
+/* As what asks for it would be answered: test_supervise_actions.c. */
+START_TEST(what_does_not_fit_is_explained)
+{
+    const struct explained_case *c = &explained_cases[_i];
+    const abx_request request = {
+        .size = sizeof request, .kind = c->kind, .target = c->target, .verb = c->verb
+    };
+    char *json;
+
+    ck_assert_int_eq(abx_policy_explain(policy, &request, &json, NULL), ABX_OK);
+    ck_assert_msg(strstr(json, c->has) != NULL && strstr(json, c->has_too) != NULL, "%s", json);
+    abx_free(json);
+}
+END_TEST
+
 START_TEST(what_no_rule_names_is_no_action)
 {
     struct http_action action;
@@ -315,6 +360,7 @@ make_suite(void)
             N_ELEMENTS(form_cases));
     tcase_add_loop_test(
             tc, a_request_says_the_same_by_its_url_and_its_body, 0, N_ELEMENTS(url_cases));
+    tcase_add_loop_test(tc, what_does_not_fit_is_explained, 0, N_ELEMENTS(explained_cases));
     tcase_add_test(tc, what_no_rule_names_is_no_action);
     tcase_add_test(tc, layers_that_name_different_actions_deny_it);
     tcase_add_test(tc, of_several_layers_the_smaller_limit_holds_and_all_must_fit);
