@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -389,6 +391,51 @@ START_TEST(what_comes_while_a_directory_has_a_hidden_name_is_never_opened)
 }
 END_TEST
 
+#define WAYS 200
+#define ENDS 1000
+
+/* A way that goes through the entry of the process again and again: it is likely to end on it. */
+static void
+name_status(char *path, pid_t pid)
+{
+    char *end = path + sprintf(path, "/proc/");
+
+    for (int i = 0; i < WAYS; i++) {
+        end += sprintf(end, "%d/../", pid);
+    }
+    sprintf(end, "%d/status", pid);
+}
+
+static int
+read_of_those_who_end(struct notify_box *b)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    signal(SIGCHLD, SIG_IGN); /* nobody waits for them */
+    for (int i = 0; i < ENDS; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            for (volatile int spin = 0; spin < i % 400 * 1000; spin++) {
+            }
+            _exit(0);
+        }
+        name_status(path, pid);
+        while ((fd = open(path, O_RDONLY)) >= 0) {
+            close(fd);
+        }
+        EXPECT(errno == ENOENT || errno == ESRCH);
+    }
+    return 0;
+}
+
+START_TEST(a_process_that_ends_while_it_is_looked_at_leaves_nobody_waiting)
+{
+    ck_assert_int_eq(notify_box_run(&box, read_of_those_who_end), 0);
+}
+END_TEST
+
 static Suite *
 make_suite(void)
 {
@@ -405,6 +452,7 @@ make_suite(void)
     tcase_add_test(tcase, a_pipe_opened_for_reading_waits_for_its_writer);
     tcase_add_test(tcase, what_is_hidden_stays_so_when_its_name_is_gone);
     tcase_add_test(tcase, what_comes_while_a_directory_has_a_hidden_name_is_never_opened);
+    tcase_add_test(tcase, a_process_that_ends_while_it_is_looked_at_leaves_nobody_waiting);
     suite_add_tcase(suite, tcase);
     return suite;
 }

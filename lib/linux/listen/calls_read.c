@@ -205,8 +205,6 @@ read_failed(struct call *call, struct resolved *resolved, int error)
     switch (error) {
     case -EAGAIN:
         return CALL_WORKER;
-    case -ESRCH:
-        return CALL_SENT;
     case -EKEYREJECTED:
         return call_unreadable(call, "open");
     case -EACCES:

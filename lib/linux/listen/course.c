@@ -90,8 +90,6 @@ course_failed(struct call *call, struct resolved *resolved, int error, const cha
     switch (error) {
     case -EAGAIN:
         return CALL_WORKER;
-    case -ESRCH:
-        return CALL_SENT;
     case -EKEYREJECTED:
         return call_unreadable(call, verb);
     case -EACCES:

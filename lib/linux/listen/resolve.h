@@ -37,8 +37,9 @@ enum resolve_how {
 
 /* Reads and resolves the path at `address` relative to the caller's descriptor `dirfd` (or
  * AT_FDCWD). 0, -EAGAIN (would block, or a rename or mount came in between: a worker looks again),
- * -ESRCH (the caller is gone), -EKEYREJECTED (its memory may not be read), or -errno as the caller
- * would get.  A missing last component is no error. */
+ * -ESRCH (the caller is gone, or a process whose entry of /proc is on the way), -EKEYREJECTED (the
+ * caller's memory may not be read), or -errno as the caller would get.  A missing last component is
+ * no error. */
 int resolve_path(struct call *call, int dirfd, uint64_t address, unsigned int how,
         struct resolved *resolved);
 /* Its first half, which reads the path into resolved->asked; the length or an error. */

@@ -45,14 +45,7 @@ read_address(const struct call *call, uint64_t at, uint64_t length, struct addre
 enum call_result
 net_failed(struct call *call, int error, const char *verb)
 {
-    switch (error) {
-    case -ESRCH:
-        return CALL_SENT;
-    case -EACCES:
-        return call_unreadable(call, verb);
-    default:
-        return call_fail(call, -error);
-    }
+    return error == -EACCES ? call_unreadable(call, verb) : call_fail(call, -error);
 }
 
 /* ---- connect ---- */
