@@ -448,6 +448,22 @@ policy_action_has_arguments(abx_policy *policy, const char *name)
     return false;
 }
 
+const struct action_type *
+action_declared(abx_policy *policy, const char *name)
+{
+    const struct action_type *found = NULL;
+
+    for (size_t i = 0; i < policy->layers.count; i++) {
+        const struct action_type *type = type_of(policy, i, name);
+
+        if (type != NULL && type->has_arguments && found != NULL) {
+            return NULL;
+        }
+        found = type != NULL && type->has_arguments ? type : found;
+    }
+    return found;
+}
+
 const char *
 policy_action_nearest(abx_policy *policy, const char *name)
 {

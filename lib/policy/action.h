@@ -12,6 +12,8 @@
 #define ARGUMENTS_MAX 64u /* of one action */
 #define ARGUMENT_TEXT_MAX 4096u /* bytes */
 #define ARGUMENT_ITEMS_MAX 10000u
+/* Either way from 0; beyond it servers read different numbers. */
+#define ARGUMENT_NUMBER_MAX ((INT64_C(1) << 53) - 1)
 
 enum argument_type { ARGUMENT_STRING, ARGUMENT_INTEGER, ARGUMENT_BOOLEAN, ARGUMENT_ARRAY };
 #define ARGUMENT_TYPES 4u
@@ -45,6 +47,8 @@ void action_add_text(struct str *out, const char *text);
 bool action_add_json(struct str *out, const struct json *value);
 /* Whether a server that holds numbers as doubles reads it as the same. */
 bool action_is_exact(int64_t number);
+/* Of the one layer that declares arguments of it; NULL: none does, or several do. */
+const struct action_type *action_declared(abx_policy *policy, const char *name);
 /* Members of the policy document after the name; nothing where nothing is declared. */
 void action_emit(struct str *out, const struct action_type *type);
 

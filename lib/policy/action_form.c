@@ -112,9 +112,7 @@ sorted_names(const struct json *object, size_t *ret_n)
 bool
 action_is_exact(int64_t number)
 {
-    static const int64_t most = (INT64_C(1) << 53) - 1;
-
-    return number >= -most && number <= most;
+    return number >= -ARGUMENT_NUMBER_MAX && number <= ARGUMENT_NUMBER_MAX;
 }
 
 bool

@@ -88,8 +88,18 @@ abx_status compare_requests(struct comparison *comparison, const char *host,
         struct fail *fail);
 bool has_request_rules(const struct vec *speakers, const struct host_pattern *host, uint32_t port);
 
-/* compare_settings.c */
+/* compare_settings.c: what is no verdict, and rows about it. */
 abx_status compare_settings(struct comparison *comparison, struct fail *fail);
+abx_status setting_add(struct comparison *comparison, enum finding_change change, const char *name,
+        const char *before, const char *after, struct fail *fail);
+abx_status setting_number(struct comparison *comparison, const char *name, uint64_t before,
+        uint64_t after, bool zero_is_none, struct fail *fail);
+abx_status setting_text(struct comparison *comparison, const char *name, const char *before,
+        const char *after, struct fail *fail);
+abx_status setting_lists(struct comparison *comparison, const char *name, const char *const *before,
+        const char *const *after, bool more_is_wider, struct fail *fail);
+/* compare_actions.c: what the actions that both allow take. */
+abx_status compare_actions(struct comparison *comparison, struct fail *fail);
 abx_status comparison_add(struct comparison *comparison, enum finding_change change,
         const char *request, const char *example, const char *const texts[SIDES],
         const char *const rules[SIDES], struct fail *fail);

@@ -296,12 +296,73 @@ END_TEST
 static const struct change_case {
     const char *what, *from, *to;
     int32_t relation;
+    const char *example, *before, *after; /* of a row; NULL: any */
 } change_cases[] = {
     { "nothing", "20", "20", ABX_RELATION_EQUAL },
     { "a higher limit", "\"per_box\":2", "\"per_box\":3", ABX_RELATION_WIDER },
     { "a lower limit", "\"per_box\":2", "\"per_box\":1", ABX_RELATION_NARROWER },
-    { "another bound", "\"maximum\":9", "\"maximum\":8", ABX_RELATION_NEITHER },
+    { "a lower maximum", "\"maximum\":9", "\"maximum\":8", ABX_RELATION_NARROWER,
+            "action update argument level maximum", "9", "8" },
+    { "no maximum", ",\"maximum\":9", "", ABX_RELATION_WIDER,
+            "action update argument level maximum", "9", "none" },
+    { "a required argument more", "\"arguments\":{\"id\"",
+            "\"arguments\":{\"x\":{\"type\":\"boolean\"},\"id\"", ABX_RELATION_NEITHER,
+            "action update argument x", "none", "required" },
+    { "a lower minimum", "\"minimum\":1", "\"minimum\":-1", ABX_RELATION_WIDER,
+            "action update argument level minimum", "1", "-1" },
+    { "a higher minimum", "\"minimum\":1", "\"minimum\":2", ABX_RELATION_NARROWER,
+            "action update argument level minimum", "1", "2" },
+    { "both bounds moved", "\"minimum\":1,\"maximum\":9", "\"minimum\":2,\"maximum\":10",
+            ABX_RELATION_NEITHER, "action update argument level maximum", "9", "10" },
+    { "fewer elements", "\"max_items\":3", "\"max_items\":2", ABX_RELATION_NARROWER,
+            "action update argument tags max_items", "3", "2" },
+    { "any number of elements", ",\"max_items\":3", "", ABX_RELATION_WIDER,
+            "action update argument tags max_items", "3", "none" },
+    { "a choice more", "\"phone\"]", "\"phone\",\"room\"]", ABX_RELATION_WIDER,
+            "action update argument field enum room", "", "has" },
+    { "a choice less", ",\"phone\"]", "]", ABX_RELATION_NARROWER,
+            "action update argument field enum phone", "has", "" },
+    { "another choice", "\"phone\"]", "\"room\"]", ABX_RELATION_NEITHER,
+            "action update argument field enum room", "", "has" },
+    { "all texts", ",\"enum\":[\"title\",\"phone\"]", "", ABX_RELATION_WIDER,
+            "action update argument field enum", "a list", "any" },
+    { "a choice of an array's", "\"enum\":[\"a\",\"b\"]", "\"enum\":[\"b\",\"a\",\"c\"]",
+            ABX_RELATION_WIDER, "action list argument unit enum c", "", "has" },
+    { "what is optional", "\"boolean\",\"optional\":true},\"note", "\"boolean\"},\"note",
+            ABX_RELATION_NARROWER, "action update argument now", "optional", "required" },
+    { "an argument less", "\"note\":{\"type\":\"string\",\"optional\":true},", "",
+            ABX_RELATION_NARROWER, "action update argument note", "optional", "none" },
+    { "an argument more", "\"note\":{\"type\":\"string\",\"optional\":true},",
+            "\"note\":{\"type\":\"string\",\"optional\":true},\"more\":{\"type\":\"boolean\","
+            "\"optional\":true},",
+            ABX_RELATION_WIDER, "action update argument more", "none", "optional" },
+    { "another pattern", "{1,9}$", "{1,8}$", ABX_RELATION_NEITHER,
+            "action update argument id pattern", "^[0-9]{1,9}$", "^[0-9]{1,8}$" },
+    { "another type", "\"now\":{\"type\":\"boolean\"", "\"now\":{\"type\":\"string\"",
+            ABX_RELATION_NEITHER, "action update argument now type", "boolean", "string" },
+    { "no declaration",
+            ",\"arguments\":{\"unit\":{\"type\":\"array\",\"items\":{\"type\":"
+            "\"string\",\"enum\":[\"a\",\"b\"]}},\"all\":{\"type\":\"boolean\","
+            "\"optional\":true}}",
+            "", ABX_RELATION_WIDER, "action list arguments", NULL, "any" },
 };
+
+static void
+expect_row(abx_report *report, const struct change_case *c)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < abx_report_get_count(report); i++) {
+        if (strcmp(abx_report_get_string(report, i, "example"), c->example) == 0) {
+            found = true;
+            ck_assert_str_eq(abx_report_get_string(report, i, "after"), c->after);
+            if (c->before != NULL) {
+                ck_assert_str_eq(abx_report_get_string(report, i, "before"), c->before);
+            }
+        }
+    }
+    ck_assert_msg(found, "%s: no row '%s'", c->what, c->example);
+}
 
 START_TEST(a_change_of_what_an_action_takes_is_a_difference)
 {
@@ -318,6 +379,9 @@ START_TEST(a_change_of_what_an_action_takes_is_a_difference)
     ck_assert_int_eq(abx_policy_from_json(json, strlen(json), &other, NULL), ABX_OK);
     relation = abx_policy_compare(policy, other, &report, &error);
     ck_assert_msg(relation == c->relation, "%s: %d", c->what, relation);
+    if (c->example != NULL) {
+        expect_row(report, c);
+    }
     abx_report_unref(report);
     abx_policy_unref(other);
 }

@@ -601,6 +601,31 @@ START_TEST(rows_have_an_example_that_both_policies_decide_so)
 }
 END_TEST
 
+START_TEST(a_variable_has_one_row_that_does_not_tell_its_value)
+{
+    static const char one[] =
+            "{\"version\":1,\"environment\":{\"set\":{\"A\":\"hidden\",\"B\":\"b\",\"AA\":\"a\"}}}";
+    static const char two[] =
+            "{\"version\":1,\"environment\":{\"set\":{\"A\":\"other\",\"AA\":\"a\",\"C\":\"c\"}}}";
+    static const char *const rows[][3] = { { "environment.set A", "a value", "another value" },
+        { "environment.set B", "set", "not set" }, { "environment.set C", "not set", "set" } };
+    AUTO(abx_policy_unrefp) abx_policy *before = NULL;
+    AUTO(abx_policy_unrefp) abx_policy *after = NULL;
+    AUTO(abx_report_unrefp) abx_report *report = NULL;
+
+    ck_assert_int_eq(abx_policy_from_json(one, strlen(one), &before, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_from_json(two, strlen(two), &after, NULL), ABX_OK);
+    ck_assert_int_eq(abx_policy_compare(before, after, &report, NULL), ABX_RELATION_NEITHER);
+    ck_assert_uint_eq(abx_report_get_count(report), N_ELEMENTS(rows));
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        ck_assert_str_eq(abx_report_get_string(report, i, "change"), "changed");
+        ck_assert_str_eq(abx_report_get_string(report, i, "example"), rows[i][0]);
+        ck_assert_str_eq(abx_report_get_string(report, i, "before"), rows[i][1]);
+        ck_assert_str_eq(abx_report_get_string(report, i, "after"), rows[i][2]);
+    }
+}
+END_TEST
+
 START_TEST(the_password_of_a_proxy_is_in_no_row)
 {
     static const char one[] = "{\"version\":1,\"network\":{\"mode\":\"filtered\"}}";
@@ -697,6 +722,7 @@ make_suite(void)
     tcase_add_loop_test(tcase, no_host_or_request_differs_without_a_row, 0, 3);
     tcase_add_loop_test(tcase, a_git_directory_is_the_same_name_by_name, 0, 2);
     tcase_add_test(tcase, rows_have_an_example_that_both_policies_decide_so);
+    tcase_add_test(tcase, a_variable_has_one_row_that_does_not_tell_its_value);
     tcase_add_test(tcase, the_password_of_a_proxy_is_in_no_row);
     tcase_add_test(tcase, patterns_that_overlap_in_too_many_ways_are_refused_and_nothing_is_said);
     tcase_add_test(tcase, every_rule_that_makes_a_difference_has_its_row);
