@@ -50,6 +50,7 @@ boundary_saw(struct boundary *boundary, int32_t pid, uint64_t command)
 
 enum act_kind {
     ACT_OPEN,
+    ACT_READ,
     ACT_LIST,
     ACT_STAT,
     ACT_ACCESS,
@@ -86,6 +87,23 @@ act_open(const char *path, struct answer *answer)
 
     answer->error = got < 0 ? errno : 0;
     answer->text[got < 0 ? 0 : got] = '\0';
+    close_fd(fd);
+}
+
+/* How much one read gives that is as it was written. */
+static void
+act_read(const char *path, struct answer *answer)
+{
+    static char content[1u << 20];
+    int fd = open(path, O_RDONLY);
+    ssize_t got = fd < 0 ? -1 : read(fd, content, sizeof content);
+    size_t right = 0;
+
+    answer->error = got < 0 ? errno : 0;
+    for (ssize_t i = 0; i < got; i++) {
+        right += content[i] == 'x';
+    }
+    snprintf(answer->text, sizeof answer->text, "%zu", right);
     close_fd(fd);
 }
 
@@ -168,6 +186,9 @@ obey(struct order *order, struct answer *answer)
     switch (order->kind) {
     case ACT_OPEN:
         act_open(order->path, answer);
+        break;
+    case ACT_READ:
+        act_read(order->path, answer);
         break;
     case ACT_LIST:
         act_list(order->path, answer);
@@ -710,6 +731,38 @@ START_TEST(a_held_listing_goes_on_after_a_yes)
 }
 END_TEST
 
+/* A file of which the host's memory has the first page only, on a file system that has a disk. */
+static void
+write_half_cached(const char *name, size_t pages)
+{
+    char page[4096];
+    char path[256], first[sizeof page];
+    int fd;
+
+    memset(page, 'x', sizeof page);
+    in_root(path, name);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    for (size_t i = 0; i < pages; i++) {
+        ck_assert_int_eq(pwrite(fd, page, sizeof page, (off_t)(i * sizeof page)), sizeof page);
+    }
+    ck_assert_int_eq(fsync(fd), 0);
+    ck_assert_int_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    ck_assert_int_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
+    ck_assert_int_eq(pread(fd, first, sizeof first, 0), sizeof first);
+    close(fd);
+}
+
+START_TEST(a_file_is_read_to_its_end_whatever_the_host_has_of_it_in_memory)
+{
+    write_half_cached("ask/a", 64);
+    order(ACT_READ, "ask/a");
+    ck_assert_str_eq(next_event(true), "ask open /ask/a");
+    give(ABX_VERDICT_ALLOW);
+    ck_assert_str_eq(answer_of().text, "262144");
+}
+END_TEST
+
 START_TEST(what_was_asked_about_is_what_is_opened)
 {
     char path[256], other[256];
@@ -786,6 +839,7 @@ make_suite(void)
     tcase_add_test(tcase, the_process_is_named_as_the_host_sees_it);
     tcase_add_test(tcase, a_held_open_goes_on_with_the_content_after_a_yes);
     tcase_add_test(tcase, a_held_listing_goes_on_after_a_yes);
+    tcase_add_test(tcase, a_file_is_read_to_its_end_whatever_the_host_has_of_it_in_memory);
     tcase_add_test(tcase, what_was_asked_about_is_what_is_opened);
     tcase_add_test(tcase, a_killed_process_withdraws_its_question);
     tcase_add_test(tcase, a_signal_ends_a_held_call);

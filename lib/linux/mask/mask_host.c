@@ -199,6 +199,17 @@ mask_open(struct mask_request *request)
     return give(request, JOB_OPEN);
 }
 
+/* A short read is the end of the file, or of what the host has of it in memory. */
+static bool
+is_at_end(const struct mask_request *request)
+{
+    char next;
+    struct iovec part = { .iov_base = &next, .iov_len = sizeof next };
+    off_t offset = (off_t)(request->offset + request->length);
+
+    return preadv2(request->opened, &part, 1, offset, RWF_NOWAIT) == 0;
+}
+
 bool
 mask_read(struct mask_request *request)
 {
@@ -207,7 +218,8 @@ mask_read(struct mask_request *request)
     }
     request->has_data = true;
     do_read(request, RWF_NOWAIT);
-    if (request->error != EAGAIN && request->error != EOPNOTSUPP) {
+    if (request->error == 0 ? request->length == request->size || is_at_end(request)
+                            : request->error != EAGAIN && request->error != EOPNOTSUPP) {
         return true;
     }
     return give(request, JOB_READ);
