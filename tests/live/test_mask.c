@@ -25,6 +25,7 @@
 
 #define EVENTS_MAX 256
 #define THREADS 64
+#define CROWD 200 /* more than workers do and wait for */
 #define ROUNDS 50
 
 /* ---- what boundary.c gives ---- */
@@ -57,6 +58,7 @@ enum act_kind {
     ACT_LINK,
     ACT_CREATE,
     ACT_HAMMER,
+    ACT_CROWD,
     ACT_ENTER,
     ACT_ALARM
 };
@@ -144,15 +146,25 @@ hammer(void *path)
     return (void *)wrong;
 }
 
-static void
-act_hammer(char *path, struct answer *answer)
+static void *
+open_once(void *path)
 {
-    pthread_t threads[THREADS];
+    int fd = open(path, O_RDONLY);
 
-    for (int i = 0; i < THREADS; i++) {
-        pthread_create(&threads[i], NULL, hammer, path);
+    close_fd(fd);
+    return (void *)(intptr_t)(fd < 0 ? 1 : 0);
+}
+
+/* So many threads at once; how often it was not as it should be. */
+static void
+act_together(int n, void *(*fn)(void *path), char *path, struct answer *answer)
+{
+    pthread_t threads[CROWD];
+
+    for (int i = 0; i < n; i++) {
+        pthread_create(&threads[i], NULL, fn, path);
     }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < n; i++) {
         void *wrong = NULL;
 
         pthread_join(threads[i], &wrong);
@@ -212,7 +224,10 @@ obey(struct order *order, struct answer *answer)
         answer->error = open(order->path, O_CREAT | O_WRONLY, 0600) < 0 ? errno : 0;
         break;
     case ACT_HAMMER:
-        act_hammer(order->path, answer);
+        act_together(THREADS, hammer, order->path, answer);
+        break;
+    case ACT_CROWD:
+        act_together(CROWD, open_once, order->path, answer);
         break;
     case ACT_ALARM:
         act_alarm(order->path, answer);
@@ -814,6 +829,17 @@ START_TEST(sixty_four_threads_get_an_answer_each_time)
 }
 END_TEST
 
+START_TEST(whatever_number_is_let_through_at_once_each_open_is_done)
+{
+    order(ACT_CROWD, "ask/a");
+    for (int i = 0; i < CROWD; i++) {
+        ck_assert_str_eq(next_event(true), "ask open /ask/a");
+    }
+    give(ABX_VERDICT_ALLOW);
+    ck_assert_int_eq(answer_of().error, 0);
+}
+END_TEST
+
 START_TEST(the_host_itself_cannot_walk_through_the_mask)
 {
     char path[400];
@@ -844,6 +870,7 @@ make_suite(void)
     tcase_add_test(tcase, a_killed_process_withdraws_its_question);
     tcase_add_test(tcase, a_signal_ends_a_held_call);
     tcase_add_test(tcase, sixty_four_threads_get_an_answer_each_time);
+    tcase_add_test(tcase, whatever_number_is_let_through_at_once_each_open_is_done);
     tcase_add_test(tcase, the_host_itself_cannot_walk_through_the_mask);
     suite_add_tcase(suite, tcase);
     return suite;

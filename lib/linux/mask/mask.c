@@ -238,6 +238,7 @@ mask_new(struct boundary *boundary, struct fail *fail)
     mask->boundary = boundary;
     mask->fuse = -1;
     mask->wake = -1;
+    mask->waiting_end = &mask->waiting;
     for (size_t i = 0; i < MASK_FILES_MAX; i++) {
         mask->files[i] = -1;
     }
@@ -374,6 +375,7 @@ mask_free(struct mask *mask)
     }
     close_fd(mask->fuse);
     mask_host_stop(mask);
+    free_requests(mask->waiting);
     free_requests(mask->done);
     free_requests(mask->held);
     for (size_t i = 0; i < MASK_FILES_MAX; i++) {

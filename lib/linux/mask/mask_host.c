@@ -161,16 +161,42 @@ work(void *data)
     (void)!write(mask->wake, &one, sizeof one);
 }
 
-/* False: a worker has it.  True: nobody could take it, error is set. */
+/* False: a worker has it, or will when one has time.  True: there is none, error is set. */
 static bool
 give(struct mask_request *request, enum mask_job job)
 {
+    struct mask *mask = request->mask;
+    int error;
+
     request->job = job;
-    if (workers_do(request->mask->workers, work, request) == 0) {
+    error = workers_do(mask->workers, work, request);
+    if (error == 0) {
         return false;
     }
-    request->error = EAGAIN;
+    if (error == EAGAIN) {
+        request->next = NULL;
+        *mask->waiting_end = request;
+        mask->waiting_end = &request->next;
+        return false;
+    }
+    request->error = error;
     return true;
+}
+
+/* Something is done, so that others of the waiting ones can be. */
+static void
+give_waiting(struct mask *mask)
+{
+    struct mask_request *request = mask->waiting, *next;
+
+    mask->waiting = NULL;
+    mask->waiting_end = &mask->waiting;
+    for (; request != NULL; request = next) {
+        next = request->next;
+        if (give(request, request->job)) {
+            mask_run(request);
+        }
+    }
 }
 
 /* ---- what the operations call ---- */
@@ -253,6 +279,7 @@ on_done(void *data, uint32_t events)
         mask_run(request);
         request = next;
     }
+    give_waiting(mask);
 }
 
 abx_status

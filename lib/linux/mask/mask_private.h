@@ -86,6 +86,7 @@ struct mask {
     int files[MASK_FILES_MAX];
 
     struct workers *workers;
+    struct mask_request *waiting, **waiting_end; /* for a worker, since as many wait as may */
     pthread_mutex_t lock;
     struct mask_request *done; /* what workers have done; the lock's */
     int wake; /* eventfd: there is something done */
