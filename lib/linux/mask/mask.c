@@ -27,7 +27,9 @@ static void
 request_free(struct mask_request *request)
 {
     close_fd(request->object);
-    close_fd(request->opened);
+    if (request->file == 0) { /* else it is the file's */
+        close_fd(request->opened);
+    }
     free(request->path);
     free(request->data);
     free(request);

@@ -130,7 +130,6 @@ prepare_data(struct mask_request *request)
 static enum mask_outcome
 reply_data(struct mask_request *request)
 {
-    request->opened = -1; /* it is the file's */
     mask_reply(request, request->error, request->data, request->length);
     return MASK_SERVED;
 }
