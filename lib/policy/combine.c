@@ -457,6 +457,12 @@ abx_policy_get_digest(abx_policy *policy)
     return policy == NULL ? "" : policy->digest;
 }
 
+const char *
+policy_source(abx_policy *policy)
+{
+    return (*vec_at(&policy->layers, struct layer *, policy->layers.count - 1))->source;
+}
+
 abx_policy *
 abx_policy_ref(abx_policy *policy)
 {

@@ -37,6 +37,8 @@ struct ruling {
 
 /* Layers are numbered from 0, the outermost. */
 size_t policy_layer_count(abx_policy *policy);
+/* Of the innermost one, which is the policy's own under a ceiling. */
+const char *policy_source(abx_policy *policy);
 /* What a caller of the public API may ask; policy_decide denies the rest. */
 bool policy_request_is_valid(const abx_request *request);
 abx_verdict policy_decide(

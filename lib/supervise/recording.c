@@ -74,6 +74,7 @@ record_opened(abx_box *box, struct fail *fail)
     abx_status r;
 
     tell_begin(&draft, box, RECORD_OPENED, 0, NULL);
+    draft_text(&draft, ABX_FIELD_SOURCE, policy_source(box->policy));
     draft_text(&draft, FIELD_DIGEST, abx_policy_get_digest(box->policy));
     r = outlet_record(&box->outlet, &draft, fail);
     box->opened = r == ABX_OK;
@@ -91,6 +92,7 @@ record_refused(abx_box *box)
     draft_number(&draft, ABX_FIELD_LAYER, grounds.layer);
     draft_text(&draft, ABX_FIELD_RULE, grounds.rule);
     draft_text(&draft, ABX_FIELD_REASON, grounds.reason);
+    draft_text(&draft, ABX_FIELD_SOURCE, policy_source(box->policy));
     draft_text(&draft, FIELD_DIGEST, abx_policy_get_digest(box->policy));
     outlet_record(&box->outlet, &draft, &untold);
 }

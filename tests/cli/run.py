@@ -170,6 +170,7 @@ def audit():
         yield "a log that is whole", done.returncode == 0 and done.stdout.startswith("log: ") and done.stdout.endswith(": whole\n")
         lines = [json.loads(line) for line in call("audit", "show", "--json", "log").stdout.splitlines()]
         types = [line["type"] for line in lines]
+        yield "the policy that it was opened with", lines[0]["source"] == "workspace-write"
         yield "its records", types[:3] == ["opened", "spawn", "started"] and types[-2:] == ["exited", "closed"] and types.count("denial") == 5
         done = call("audit", "show", "--layer", "filesystem", "log")
         yield "one layer", done.stdout.count("\n") == 5 and hostile in done.stdout

@@ -266,6 +266,7 @@ START_TEST(a_box_has_the_digest_of_its_policy_and_a_command_that_of_its_argument
 
     snprintf(text, sizeof text, "\"digest\":\"%s\"", abx_policy_get_digest(box->policy));
     ck_assert(has(text));
+    ck_assert(has("\"source\":\"task\""));
     ck_assert(has("\"program\":\"/usr/bin/fake\""));
     /* printf '/usr/bin/fake\0--password\0an-argument\0' | sha256sum */
     ck_assert(
