@@ -19,6 +19,13 @@ is_example(const struct rule *rule, enum slot slot)
            rule->origin != ORIGIN_TWIN && rule->verdict == ABX_VERDICT_ALLOW;
 }
 
+/* Whatever it lets through is not denied: what is, is for another reason. */
+static bool
+is_for_all(const struct rule *rule)
+{
+    return strcmp(rule->pattern, "*") == 0 && rule->port_first <= 1 && rule->port_last == 65535;
+}
+
 /* Whether rule `i` lets connections to the same place as the example through, maybe at other ports.
  */
 static const struct rule *
@@ -76,7 +83,7 @@ add_place(struct str *out, const struct layer *layer, const struct rule *example
     } else {
         str_add(out, example->pattern);
     }
-    if (!has_default_ports_only(layer, example)) {
+    if (strcmp(example->pattern, "*") == 0 || !has_default_ports_only(layer, example)) {
         add_ports(out, layer, example);
     }
 }
@@ -101,15 +108,17 @@ alternative_make(const struct layer *layer, enum slot slot)
         [SLOT_SOCKET] = "connect to",
         [SLOT_CONNECT] = "connect to",
         [SLOT_LISTEN] = "",
-        [SLOT_ACTION] = "ask for" };
+        [SLOT_ACTION] = "" }; /* another one does another thing */
     AUTO(str_done) struct str out = { 0 };
     const struct rule *named[EXAMPLES_MAX];
     size_t n = 0;
 
-    for (size_t i = 0; i < layer->rules.count && slot != SLOT_LISTEN && n < EXAMPLES_MAX; i++) {
+    for (size_t i = 0; i < layer->rules.count && openings[slot][0] != '\0' && n < EXAMPLES_MAX;
+            i++) {
         const struct rule *rule = vec_at(&layer->rules, struct rule, i);
 
-        if (!is_example(rule, slot) || is_named(named, n, rule)) {
+        if (!is_example(rule, slot) || is_named(named, n, rule) ||
+                (slot == SLOT_CONNECT && is_for_all(rule))) {
             continue;
         }
         str_printf(&out, "%s '", n == 0 ? openings[slot] : " or");

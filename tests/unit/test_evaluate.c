@@ -425,6 +425,8 @@ END_TEST
 
 static const struct connect_case {
     const char *network, *alternative;
+    const char *target; /* NULL: other.test */
+    uint32_t port; /* 0: 443 */
 } connect_cases[] = {
     { "\"allow\":[\"a.com\",\"*.a.com\"]", "connect to 'a.com' or '*.a.com'" },
     { "\"allow\":[\"*.a.com\",\"*.a.com:22\",\"b.com\",\"*.a.com:8000-8010\"]",
@@ -434,13 +436,17 @@ static const struct connect_case {
     { "\"private\":[\"10.0.0.0/8\",\"[fd00::/8]:443\"]",
             "connect to '10.0.0.0/8' or '[fd00::/8]:443'" },
     { "\"deny\":[\"a.com\"]", "" },
+    { "\"allow\":[\"*\",\"a.com:22\"]", "connect to '*:80,443' or 'a.com:22'", "b.com", 22 },
+    { "\"allow\":[\"*:1-65535\"]", "", "10.0.0.1" },
+    { "\"allow\":[\"*:1-65535\"],\"private\":[\"10.0.0.2\"]", "connect to '10.0.0.2'", "10.0.0.1" },
 };
 
 START_TEST(a_connection_elsewhere_is_told_each_destination_once_with_its_ports)
 {
     const struct connect_case *c = &connect_cases[_i];
     AUTO(abx_policy_unrefp) abx_policy *policy = NULL;
-    struct abx_request request = { sizeof request, ABX_REQUEST_CONNECT, 0, 443, "other.test" };
+    struct abx_request request = { sizeof request, ABX_REQUEST_CONNECT, 0,
+        c->port == 0 ? 443 : c->port, c->target == NULL ? "other.test" : c->target };
     struct ruling ruling;
     char json[512];
 
