@@ -72,6 +72,12 @@ compare_choices(
     return setting_lists(of->comparison, name, before->choices, after->choices, true, of->fail);
 }
 
+static int64_t
+most_items(const struct argument *argument)
+{
+    return argument->most == 0 ? ARGUMENT_ITEMS_MAX : argument->most;
+}
+
 /* Both have it. */
 static abx_status
 compare_argument(
@@ -79,10 +85,10 @@ compare_argument(
 {
     const bool has_minimum[SIDES] = { before->has_minimum, after->has_minimum };
     const bool has_maximum[SIDES] = { before->has_maximum, after->has_maximum };
-    const bool has_most[SIDES] = { before->most != 0, after->most != 0 };
+    const bool has_most[SIDES] = { true, true };
     const int64_t minimum[SIDES] = { before->minimum, after->minimum };
     const int64_t maximum[SIDES] = { before->maximum, after->maximum };
-    const int64_t most[SIDES] = { before->most, after->most };
+    const int64_t most[SIDES] = { most_items(before), most_items(after) };
     const char *patterns[SIDES] = { before->pattern, after->pattern };
     abx_status r = ABX_OK;
 

@@ -318,7 +318,7 @@ static const struct change_case {
     { "fewer elements", "\"max_items\":3", "\"max_items\":2", ABX_RELATION_NARROWER,
             "action update argument tags max_items", "3", "2" },
     { "any number of elements", ",\"max_items\":3", "", ABX_RELATION_WIDER,
-            "action update argument tags max_items", "3", "none" },
+            "action update argument tags max_items", "3", "10000" },
     { "a choice more", "\"phone\"]", "\"phone\",\"room\"]", ABX_RELATION_WIDER,
             "action update argument field enum room", "", "has" },
     { "a choice less", ",\"phone\"]", "]", ABX_RELATION_NARROWER,
