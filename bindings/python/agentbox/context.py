@@ -40,7 +40,8 @@ class Context(_raw.Handle):
     """An instance of the library, with its queue of events.  Any thread may use it.
 
     `on_approval` is asked while a call waits and returns an `Answer`, or several where the policy wants several approvers; None refuses what is still open, so it may also
-    give one `answer` after the other itself.  `on_credential` returns the secret as bytes, or None;
+    give one `answer` after the other itself.  One alone where two are wanted counts, and the call waits for the other until its deadline: any thread may `answer` the
+    same question meanwhile.  `on_credential` returns the secret as bytes, or None;
     `on_event` sees everything else.  They run inside `Box.run`, on the thread that called it.  Without them events wait for
     `next_event` and `wait_event`.  A `simulated` one enforces nothing and runs nothing, for tests of a harness: see `Box.attempt`.
     An `observe` one allows what is safe and no rule speaks of, and tells of it: see `Box.suggest`."""
@@ -142,7 +143,8 @@ class Context(_raw.Handle):
 
 
 def settle(context: Context, event: Event, answer: "Union[Answer, Sequence[Answer], bytes, None]") -> None:
-    """Answers a question; a question that is over, since its command or its time is, needs no answer."""
+    """Answers a question; a question that is over, since its command or its time is, needs no answer.  It does not wait: one that wants
+    another approver stays open."""
     try:
         if isinstance(answer, Answer):
             context.answer(event, answer)

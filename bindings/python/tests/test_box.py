@@ -178,6 +178,17 @@ class Questions(Workspace):
             self.assertTrue(context.run(policy, ["mkdir", self.workspace / "release"]).ok)
         self.assertEqual(counted, [False, "this approver said yes before, and two different ones must", False, True])
 
+    def test_one_yes_of_two_leaves_the_question_to_others(self):
+        def approve(event):
+            threading.Timer(0.1, lambda: others.append(context.answer(event.ticket, Answer.allow(approver="bob")))).start()
+            return Answer.allow(approver="ada")
+
+        others = []
+        policy = self.policy(ASK, {"version": 1, "approvals": {"approvers": 2}})
+        with Context(on_approval=approve) as context:
+            self.assertTrue(context.run(policy, ["mkdir", self.workspace / "release"]).ok)
+        self.assertEqual(others, [True])
+
     def test_yes_that_does_not_count_is_a_fault_of_the_handler(self):
         with Context(on_approval=lambda event: Answer.allow(approver="ada")) as context, self.assertRaises(DeniedError):
             context.run(self.policy(ASK, {"version": 1, "approvals": {"step_up": True}}), ["mkdir", self.workspace / "release"])
