@@ -79,7 +79,10 @@ keep_pairs(abx_policy_builder *builder, struct fail *fail)
 static abx_status
 add_default_environment(abx_policy_builder *builder, struct fail *fail)
 {
-    const char *home = variable_get(&builder->variables, "home");
+    const char *name_of_profile = builder->layer->profile;
+    const struct profile *profile = name_of_profile == NULL ? NULL : profile_find(name_of_profile);
+    const bool is_chosen = profile != NULL && profile->home != NULL;
+    const char *home = is_chosen ? profile->home : variable_get(&builder->variables, "home");
     abx_status r = ABX_OK;
 
     if (builder->env_pass.count > 0 && !(builder->given & GIVEN_PASS)) {
@@ -89,7 +92,7 @@ add_default_environment(abx_policy_builder *builder, struct fail *fail)
     }
     if (r >= 0 && home != NULL) {
         r = add_default_env(builder, "HOME", home, fail);
-        builder->layer->settings.has_default_home = r == ABX_OK;
+        builder->layer->settings.has_default_home = r == ABX_OK && !is_chosen;
     }
     return r;
 }

@@ -130,6 +130,7 @@ abx_status policy_parse_profile(
 struct profile {
     const char *name, *document;
     enum network_mode mode;
+    const char *home; /* HOME where nobody chose it; NULL: the user's */
 };
 const struct profile *profile_find(const char *name);
 const char *profile_nearest(const char *name); /* NULL: nothing is near */

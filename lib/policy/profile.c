@@ -16,12 +16,12 @@ static const struct profile profiles[] = {
             "{ \"version\": 1, \"filesystem\": { " EVERYTHING_READABLE ","
             "  \"write\": { \"allow\": [\"${tmp}\"] } },"
             "  \"network\": { \"mode\": \"none\" } }",
-            NETWORK_NONE },
+            NETWORK_NONE, NULL },
     { "workspace-write",
             "{ \"version\": 1, \"filesystem\": { " EVERYTHING_READABLE ","
             "  \"write\": { \"allow\": [\"${workspace}\", \"${tmp}\"] } },"
             "  \"network\": { \"mode\": \"none\" } }",
-            NETWORK_NONE },
+            NETWORK_NONE, NULL },
     /* No home, no other user's file: the system, the inputs, the output. */
     { "task",
             "{ \"version\": 1, \"filesystem\": {"
@@ -32,7 +32,7 @@ static const struct profile profiles[] = {
             "] },"
             "  \"write\": { \"allow\": [\"${output}\", \"${tmp}\"] } },"
             "  \"network\": { \"mode\": \"filtered\" } }",
-            NETWORK_FILTERED },
+            NETWORK_FILTERED, "/tmp" },
     { "packages",
             "{ \"version\": 1, \"filesystem\": { " EVERYTHING_READABLE ","
             "  \"write\": { \"allow\": [\"${workspace}\", \"${tmp}\"] } },"
@@ -49,7 +49,7 @@ static const struct profile profiles[] = {
             "    \"repo.hex.pm\", \"conda.anaconda.org\", \"deb.debian.org\", "
             "\"security.debian.org\","
             "    \"archive.ubuntu.com\", \"security.ubuntu.com\", \"dl-cdn.alpinelinux.org\"] } }",
-            NETWORK_FILTERED },
+            NETWORK_FILTERED, NULL },
 };
 
 const struct profile *

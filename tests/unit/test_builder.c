@@ -234,6 +234,27 @@ home_of(abx_policy *policy)
     return "";
 }
 
+START_TEST(a_task_has_a_home_that_it_can_use_unless_another_is_chosen)
+{
+    abx_policy_builder *builder = new_builder("task");
+    abx_policy *task = build(new_builder("task")), *chosen, *outer = build(new_builder(NULL)),
+               *both;
+
+    ck_assert_str_eq(home_of(task), "/tmp");
+    ck_assert_uint_eq(verdict(task, ABX_REQUEST_PATH, ABX_ACCESS_WRITE, "/tmp/.config", 0),
+            ABX_VERDICT_ALLOW);
+    ck_assert_int_eq(abx_policy_builder_env(builder, "HOME", "/out"), ABX_OK);
+    chosen = build(builder);
+    ck_assert_str_eq(home_of(chosen), "/out");
+    ck_assert_int_eq(abx_policy_intersect(outer, task, &both, NULL), ABX_OK);
+    ck_assert_str_eq(home_of(both), "/tmp");
+    abx_policy_unref(both);
+    abx_policy_unref(outer);
+    abx_policy_unref(chosen);
+    abx_policy_unref(task);
+}
+END_TEST
+
 START_TEST(a_home_that_an_outer_layer_did_not_choose_is_no_opinion)
 {
     abx_policy_builder *builder = new_builder(NULL);
@@ -547,6 +568,7 @@ make_suite(void)
     tcase_add_test(tcase, one_call_can_give_several_accesses);
     tcase_add_test(tcase, a_host_of_the_builder_turns_the_filter_on);
     tcase_add_test(tcase, the_environment_is_what_was_said);
+    tcase_add_test(tcase, a_task_has_a_home_that_it_can_use_unless_another_is_chosen);
     tcase_add_test(tcase, a_home_that_an_outer_layer_did_not_choose_is_no_opinion);
     tcase_add_loop_test(tcase, a_setter_that_fails_poisons_the_builder, 0,
             sizeof setter_cases / sizeof setter_cases[0]);
