@@ -203,7 +203,7 @@ add_requests(const struct http_pass *pass, struct walk *walk, const struct speak
         struct walk_rule *own;
 
         if (!http_rule_has_method(http, pass->method) ||
-                (!http->is_open && http->ends_in_slash != pass->ends_in_slash)) {
+                !http_rule_has_end(http, pass->ends_in_slash)) {
             continue;
         }
         own = vec_add(&walk->rules);

@@ -271,8 +271,9 @@ compile(struct http_rule *rule, struct fail *fail)
     if (rule->pattern == NULL) {
         return fail->status;
     }
-    rule->is_open = length >= 3 && strcmp(path + length - 3, "/**") == 0;
     rule->ends_in_slash = length > 1 && path[length - 1] == '/';
+    length -= rule->ends_in_slash;
+    rule->is_open = length >= 3 && strncmp(path + length - 3, "/**", 3) == 0;
     rule->is_literal = !rule->is_open && !path_pattern_has_wildcard(rule->pattern);
     return ABX_OK;
 }
@@ -328,13 +329,18 @@ http_rule_has_method(const struct http_rule *rule, const char *method)
     return false;
 }
 
+bool
+http_rule_has_end(const struct http_rule *rule, bool ends_in_slash)
+{
+    return rule->ends_in_slash == ends_in_slash || (rule->is_open && !rule->ends_in_slash);
+}
+
 int
 http_rule_match(const struct http_rule *rule, const char *method, const struct http_url *url)
 {
     int matched;
 
-    if (!http_rule_has_method(rule, method) ||
-            (!rule->is_open && rule->ends_in_slash != url->ends_in_slash)) {
+    if (!http_rule_has_method(rule, method) || !http_rule_has_end(rule, url->ends_in_slash)) {
         return -1;
     }
     matched = path_pattern_match(rule->pattern, &url->split);

@@ -41,7 +41,7 @@ struct http_rule {
     char *id;
     abx_verdict verdict; /* the entry's, or its action's if that is stricter */
     bool is_literal, ends_in_slash;
-    bool is_open; /* ends in a "**" component */
+    bool is_open; /* its last component is "**" */
     struct path_pattern *pattern;
 };
 
@@ -54,6 +54,8 @@ void http_rule_done(struct http_rule *rule);
 char *http_captures_read(const char *written, struct vec *ret_captures, struct fail *fail);
 void http_captures_done(struct vec *captures);
 bool http_rule_has_method(const struct http_rule *rule, const char *method);
+/* Whether it is about paths that end so: after a "**" alone one may end as it likes. */
+bool http_rule_has_end(const struct http_rule *rule, bool ends_in_slash);
 /* How much of the URL's path the rule matched, at least 1 (the longest way; a "**" at the end
  * counts as what stands before it), or -1: other path or method. */
 int http_rule_match(const struct http_rule *rule, const char *method, const struct http_url *url);

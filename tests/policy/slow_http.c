@@ -73,9 +73,9 @@ request_matched(const struct note_http *http, const char *method, const char *pa
 {
     char pattern[NOTE_TEXT_MAX], text[NOTE_TEXT_MAX], methods[64];
     size_t end = strlen(http->path);
-    bool is_open = end >= 3 && strcmp(http->path + end - 3, "/**") == 0;
     bool slash = strlen(path) > 1 && path[strlen(path) - 1] == '/';
     bool wants_slash = end > 1 && http->path[end - 1] == '/';
+    bool is_open;
 
     snprintf(methods, sizeof methods, ",%s,", http->methods);
     snprintf(pattern, sizeof pattern, ",%s,", method);
@@ -83,8 +83,10 @@ request_matched(const struct note_http *http, const char *method, const char *pa
         return -1;
     }
     snprintf(text, sizeof text, "%.*s", (int)(strlen(path) - slash), path);
-    snprintf(pattern, sizeof pattern, "%.*s", (int)(end - (is_open ? 3 : wants_slash)), http->path);
-    if (!is_open && slash != wants_slash) {
+    end -= wants_slash;
+    is_open = end >= 3 && strncmp(http->path + end - 3, "/**", 3) == 0;
+    snprintf(pattern, sizeof pattern, "%.*s", (int)(end - (is_open ? 3 : 0)), http->path);
+    if (slash != wants_slash && !(is_open && !wants_slash)) {
         return -1;
     }
     for (int n = slow_components(text); n >= 0; n--) {

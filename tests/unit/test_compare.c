@@ -239,7 +239,7 @@ draw_network(struct note_rule *rule)
     static const char *const hosts[] = { "a", "a.b", "*.b", "**.b", "*", "*.a.b", "b", "local",
         "10.0.0.0/8", "93.0.0.0/8", "93.0.0.0/9", "93.1.0.0/16", "0.0.0.0/0" };
     static const char *const paths[] = { "/", "/a", "/a/", "/a/**", "/**", "/*", "/a/*", "/*/b",
-        "/**/b", "/[ab]*" };
+        "/**/b", "/**/", "/a/**/", "/[ab]*" };
     static const char *const methods[] = { "GET", "PUT", "GET,PUT", "*" };
 
     rule->kind = ABX_REQUEST_CONNECT;

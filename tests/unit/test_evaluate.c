@@ -140,7 +140,6 @@ draw_url_path(char *out, bool is_pattern)
     static const char *const odd[] = { "..", "%2e", "..;b", "a%2fb", "", "%25a", "%00" };
     static const char *const globs[] = { "*", "**", "a*", "[ab]", "*b", "a?" };
     uint32_t n = draw(4);
-    bool is_open;
 
     out[0] = '\0';
     for (uint32_t i = 0; i < n; i++) {
@@ -149,8 +148,7 @@ draw_url_path(char *out, bool is_pattern)
                     : draw(12) == 0 ? pick_word(odd, N_ELEMENTS(odd))
                                     : pick_word(segments, N_ELEMENTS(segments)));
     }
-    is_open = n > 0 && out[strlen(out) - 1] == '*' && out[strlen(out) - 2] == '*';
-    strcat(out, n == 0 || (draw(6) == 0 && !is_open) ? "/" : "");
+    strcat(out, n == 0 || draw(6) == 0 ? "/" : "");
 }
 
 /* What requests a rule for a host is about, if it is. */
