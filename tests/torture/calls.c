@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stands between the library and libc (-Wl,--wrap): each call that may fail fails where points.h
- * says so, with an error that the kernel really gives.  What cannot fail there (an answer to a
- * notification, a write to an eventfd, the reaping of a child) does not. */
+ * says so, with an error that the kernel really gives.  What cannot fail there (a write to an
+ * eventfd, the reaping of a child) does not. */
 #include "failing_malloc.h"
 #include "points.h"
 
@@ -168,10 +168,11 @@ __wrap_fcntl64(int fd, int command, ...)
 int
 __wrap_ioctl(int fd, unsigned long request, ...)
 {
-    const bool cannot =
+    const bool only_waits =
             request == SECCOMP_IOCTL_NOTIF_SEND || request == SECCOMP_IOCTL_NOTIF_ID_VALID;
 
-    return !cannot && fails(ENOMEM) ? -1 : __real_ioctl(fd, request, LAST(void *, request));
+    return fails(only_waits ? EINTR : ENOMEM) ? -1
+                                              : __real_ioctl(fd, request, LAST(void *, request));
 }
 
 int

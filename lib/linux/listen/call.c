@@ -28,12 +28,23 @@
 #define SHORT_TEXT 256u /* nearly all of them: the first read copies no more */
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
 
+int
+call_tell_kernel(const struct call *call, unsigned long request, void *data)
+{
+    int r;
+
+    do {
+        r = ioctl(call->listener, request, data);
+    } while (r < 0 && errno == EINTR);
+    return r;
+}
+
 bool
 call_is_valid(const struct call *call)
 {
     uint64_t id = call->id;
 
-    return ioctl(call->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    return call_tell_kernel(call, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 /* Up to `size` bytes; the count or -errno, -ESRCH: the caller is gone. */
@@ -138,7 +149,7 @@ add_fd(const struct call *call, int fd, bool cloexec, uint32_t flags)
         .newfd_flags = cloexec ? O_CLOEXEC : 0,
     };
 
-    return ioctl(call->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+    return call_tell_kernel(call, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 }
 
 enum call_result

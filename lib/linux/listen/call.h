@@ -87,6 +87,9 @@ long call_read_text(const struct call *call, uint64_t address, char *buffer, siz
 int call_take_fd(const struct call *call, int number);
 
 /* ---- answers ---- */
+/* An ioctl of the listener.  A host that is stopped, frozen or traced meanwhile makes it fail with
+ * EINTR, though every signal is blocked, and nothing was done: it is done again. */
+int call_tell_kernel(const struct call *call, unsigned long request, void *data);
 enum call_result call_fail(struct call *call, int error); /* positive errno */
 enum call_result call_return(struct call *call, int64_t value);
 /* Puts a copy of fd into the caller and returns its number there from the call. */

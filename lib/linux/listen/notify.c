@@ -51,7 +51,7 @@ send_answer(const struct call *call, bool is_continue)
         answer.val = call->value;
     }
     /* ENOENT: the caller was killed meanwhile, which needs no answer. */
-    ioctl(call->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    call_tell_kernel(call, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
 static void
