@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs every test, as root and as an ordinary user where it can, and counts.
 
-  run-tests.py [STAGE...]     stages: plain, no-tls, asan, tsan, cases, attacks, clients, install, node, rust, demo (default: all)
+  run-tests.py [STAGE...]     stages: plain, asan, tsan, cases, clients, attacks, no-tls, install, node, rust, demo (default: all)
                               bindings-asan, only where it is named: the suites of Python and Rust over the library with sanitizers
+
+There are two lanes.  The first has what loads the machine or measures, one after the other, stage by stage; the second has everything
+else of every stage meanwhile: builds, light tests, what is installed.  When both are through, it is the turn of what must be alone.
 
 A skipped test is a failure here (AGENTBOX_TESTS_MAY_SKIP=1 lifts that).  At the end stand what each stage took and the programs that
 took longest; the last line is `N passed, N failed, N skipped`.
 """
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -25,23 +29,45 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 USER = 12345
 AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+LEFT = ["nice", "-n", "19"]  # what compiles takes no time from tests beside it
 LOADING = {"live", "torture", "threads"}  # suites whose tests load the machine: never two of them at once
 ALONE = {"live_kill_host", "live_kill_host_network", "live_no_host_files"}  # what they count on the host, others make
 passed = failed = skipped = 0
 took = []  # (seconds, name) of each program
+stages_took = collections.defaultdict(lambda: [0.0, 0.0])  # by the clock, of processors
+told_of_processors = 0.0  # of the seconds that stages_took has
+counting = threading.Lock()
+here = threading.local()  # .stage: what this lane is at
+second = concurrent.futures.ThreadPoolExecutor(1)
+asked = collections.deque()  # of the second lane, and not waited for yet
+
+
+def aside(work, *arguments, **more):
+    """The second lane does this, after all that it was asked before."""
+    stage = here.stage
+
+    def do():
+        here.stage = stage
+        return work(*arguments, **more)
+
+    done = second.submit(do)
+    asked.append(done)
+    return done
+
+
+def wait_for_aside():
+    while asked:
+        asked.popleft().result()
 
 
 def say(text):
     print(text, flush=True)
 
 
-counting = threading.Lock()
-
-
 def count(name, result, output, seconds=0.0):
     """Adds what one program's output says; Check and our own runners count for themselves."""
     with counting:
-        count_locked(name, result, output, seconds)
+        count_locked(f"{here.stage}: {name}", result, output, seconds)
 
 
 def count_locked(name, result, output, seconds):
@@ -69,8 +95,15 @@ def count_locked(name, result, output, seconds):
         say("     " + "\n     ".join(output.strip().splitlines()[-60:]))
 
 
+def of_processors():
+    """The seconds that all processes so far have worked, which a busy machine does not change."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(command, limit, **more):
     """What count() wants: the result, the output, and the seconds that it took."""
+    global told_of_processors
     began = time.monotonic()
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -78,7 +111,12 @@ def run(command, limit, **more):
         result, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
         result, output = 1, (late.stdout or b"").decode(errors="replace") + f"\nno end after {limit} s"
-    return result, output, time.monotonic() - began
+    seconds = time.monotonic() - began
+    with counting:  # what is new since the last program ended is this one's
+        stages_took[here.stage][0] += seconds
+        stages_took[here.stage][1] += of_processors() - told_of_processors
+        told_of_processors = of_processors()
+    return result, output, seconds
 
 
 def introspect(folder, what):
@@ -97,12 +135,12 @@ def needed_by(folder, suites):
 
 
 def build(name, *options, compiler="gcc", targets=(), suites=()):
-    """With targets or suites only those, or what the tests of those want."""
+    """With targets or suites only those, or what the tests of those want. Has the time that the other lane leaves."""
     folder = ROOT / f"build-{name}"
     environment = dict(os.environ, CC=compiler)
     command = ["meson", "setup", str(folder), *options] + (["--reconfigure"] if (folder / "build.ninja").exists() else [])
     seconds = 0.0
-    for step in (lambda: command, lambda: ["ninja", "-C", str(folder), *targets, *needed_by(folder, suites)]):
+    for step in (lambda: command, lambda: [*LEFT, "ninja", "-C", str(folder), *targets, *needed_by(folder, suites)]):
         result, output, more = run(step(), 1800, cwd=ROOT, env=environment)
         seconds += more
         if result != 0:
@@ -136,35 +174,105 @@ def run_one(folder_of_build, test, who, prefix, extra):
 
 
 def run_suites(folder, suites, extra=None, without=(), only=None):
-    """The meson tests of these suites, as everyone: two at a time, of which one at most loads the machine."""
-    wanted = [test for test in introspect(folder, "tests")
-              if suites_of(test) & set(suites) and test["name"] not in without and (only is None or test["name"] in only)]
-    runs = [(test, who, prefix) for who, prefix in people() for test in wanted
-            if not (who == "user" and prefix and suites_of(test) & {"static", "fuzz"})]
-    alone = collections.deque(one for one in runs if one[0]["name"] in ALONE)
-    loading = collections.deque(one for one in runs if one[0]["name"] not in ALONE and suites_of(one[0]) & LOADING)
-    light = collections.deque(one for one in runs if one not in alone and one not in loading)
+    """The meson tests of these suites, as everyone: what loads the machine here, the others aside. Returns what is left: calls that must be
+    made alone. Without a folder there is nothing to run, and build() told why."""
+    if not folder:
+        return []
 
-    def lane(*queues):
-        for queue in queues:
-            while True:
-                try:
-                    test, who, prefix = queue.popleft()
-                except IndexError:
-                    break
-                count(*run_one(folder, test, who, prefix, extra or {}))
+    def one(test, who, prefix):
+        count(*run_one(folder, test, who, prefix, extra or {}))
 
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(lane, loading, light), pool.submit(lane, light)]:
-            done.result()
-    lane(alone)
+    loading, alone = [], []
+    for who, prefix in people():
+        for test in introspect(folder, "tests"):
+            mine = suites_of(test)
+            if not mine & set(suites) or test["name"] in without or (only and test["name"] not in only) or (prefix and mine & {"static", "fuzz"}):
+                continue
+            if test["name"] in ALONE:
+                alone.append(functools.partial(one, test, who, prefix))
+            elif mine & LOADING:
+                loading.append(functools.partial(one, test, who, prefix))
+            else:
+                aside(one, test, who, prefix)
+    for call in loading:
+        call()
+    return alone
 
+
+# A stage of the first lane first asks for what it needs aside; when it is its turn it goes on with what is live, and at the end of all with
+# what must be alone.
 
 def plain():
-    folder = build("plain", "-Dwerror=true")
-    if folder:
-        run_suites(folder, ["static", "unit", "plan", "fuzz", "live", "torture", "threads", "bindings"])
+    folder = aside(build, "plain", "-Dwerror=true")
+    yield "live"
+    alone = run_suites(folder.result(), ["static", "unit", "plan", "fuzz", "live", "torture", "threads", "bindings"])
+    yield "alone"
+    for call in alone:
+        call()
 
+
+def asan():
+    suites = ["unit", "plan", "fuzz", "live", "threads"]
+    folder = aside(build, "asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled", suites=[*suites, "torture"])
+    options = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+    yield "live"
+    alone = run_suites(folder.result(), suites, options)
+    # A point costs four times as much here; the others of the suite count allocations, which a sanitizer does better.
+    run_suites(folder.result(), ["torture"], {**options, "AGENTBOX_TORTURE_POINTS": "8"}, without=("supervise_nomem", "live_nomem"))
+    yield "alone"
+    for call in alone:
+        call()
+
+
+def tsan():
+    folder = aside(build, "tsan", "-Db_sanitize=thread", "-Db_lundef=false", "-Dexamples=disabled", compiler="clang", suites=["threads"])
+    yield "live"
+    run_suites(folder.result(), ["threads"], {"TSAN_OPTIONS": "halt_on_error=1"})
+
+
+def tool():
+    folder = ROOT / "build-plain"
+    return (folder / "cli" / "agentbox") if (folder / "cli" / "agentbox").exists() else None
+
+
+def outside(name, who, *more):
+    """A runner of its own, with a throw-away world."""
+    count(f"{name} ({who})", *run([sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user", who, *more], 2400))
+
+
+def cases():
+    """One user after the other, since some measure what a box costs."""
+    yield "live"
+    for who in ("root", "user"):
+        outside("cases", who)
+
+
+def attacks():
+    """Both users at once: they mostly wait."""
+    yield "live"
+    yield "alone"
+    aside(outside, "attacks", "user")
+    outside("attacks", "root")
+    wait_for_aside()
+
+
+def clients():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-made.", dir="/var/tmp"))
+    folder.chmod(0o755)
+    made = str(folder / "made")
+    prepared = aside(run, [*LEFT, sys.executable, str(ROOT / "tests/clients/prepare.py"), made], 600)
+    aside(lambda: count("transcript", *run([sys.executable, str(ROOT / "tools/transcript.py"), str(tool()), "--check"], 300)))
+    yield "live"
+    result, output, _ = prepared.result()
+    if result != 0:
+        count("what clients need", result, output)
+    else:
+        for who in ("root", "user"):
+            outside("clients", who, "--made", made)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+# Stages of the second lane.
 
 def no_tls():
     """The library without GnuTLS: it builds, what leaves a box works, and a policy that wants requests read is refused."""
@@ -183,62 +291,9 @@ def no_tls():
     count("a policy that wants TLS is refused without it", 0 if result == 125 and "no TLS" in output else 1, output, seconds)
 
 
-def asan():
-    suites = ["unit", "plan", "fuzz", "live", "threads"]
-    folder = build("asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dexamples=disabled", suites=[*suites, "torture"])
-    if folder:
-        options = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-        run_suites(folder, suites, options)
-        # A point costs four times as much here; the others of the suite count allocations, which a sanitizer does better.
-        run_suites(folder, ["torture"], {**options, "AGENTBOX_TORTURE_POINTS": "8"}, without=("supervise_nomem", "live_nomem"))
-
-
-def tsan():
-    folder = build("tsan", "-Db_sanitize=thread", "-Db_lundef=false", "-Dexamples=disabled", compiler="clang", suites=["threads"])
-    if folder:
-        run_suites(folder, ["threads"], {"TSAN_OPTIONS": "halt_on_error=1"})
-
-
-def tool():
-    folder = ROOT / "build-plain"
-    return (folder / "cli" / "agentbox") if (folder / "cli" / "agentbox").exists() else None
-
-
-def outside(name, at_once):
-    """A runner of its own that wants root for throw-away namespaces; it does both users, `at_once` or one after the other."""
-    if os.geteuid() != 0:
-        say(f"     {name}: needs root for its throw-away namespaces; not run")
-        return
-    command = [sys.executable, str(ROOT / "tests" / name / "run.py"), "--tool", str(tool()), "--user"]
-    with concurrent.futures.ThreadPoolExecutor(2 if at_once else 1) as pool:
-        for who, done in [(who, pool.submit(run, [*command, who], 2400)) for who, _ in people()]:
-            count(f"{name} ({who})", *done.result())
-
-
-def cases():
-    outside("cases", at_once=False)  # some measure what a box costs
-
-
-def attacks():
-    outside("attacks", at_once=True)
-
-
-def clients():
-    if os.geteuid() != 0:
-        say("     clients: needs root for its throw-away namespaces; not run")
-        return
-    made = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-made.", dir="/var/tmp"))
-    made.chmod(0o755)
-    for who, _ in people():
-        command = [sys.executable, str(ROOT / "tests/clients/run.py"), "--tool", str(tool()), "--user", who, "--made", str(made / "made")]
-        count(f"clients ({who})", *run(command, 1800))
-    shutil.rmtree(made, ignore_errors=True)
-    count("transcript", *run([sys.executable, str(ROOT / "tools/transcript.py"), str(tool()), "--check"], 300))
-
-
 def install():
     count("install and use from outside", *run(["sh", str(ROOT / "tests" / "install" / "run.sh"), str(ROOT / "build-plain")], 300))
-    count("Debian packages", *run(["sh", str(ROOT / "tests" / "install" / "debian.sh")], 900))
+    count("Debian packages", *run([*LEFT, "sh", str(ROOT / "tests" / "install" / "debian.sh")], 900))
     count("install and use from Python", *run([sys.executable, str(ROOT / "tests/install/python.py"), str(ROOT / "build-plain")], 300))
 
 
@@ -321,37 +376,51 @@ def readable_copy():
     return copy
 
 
-def of_processors():
-    """The seconds that all processes so far have worked, which a busy machine does not change."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def tell_times(stages):
-    say("== seconds")
+def tell_times(all_of_it):
+    say("== seconds, of each program from its start to its end; programs run beside each other")
     say(f"{'':18}{'by the clock':>14}{'of processors':>15}")
-    stages["all"] = tuple(map(sum, zip(*stages.values())))
-    for name, (clock, processors) in stages.items():
+    for name, (clock, processors) in stages_took.items():
         say(f"{name:18}{clock:14.0f}{processors:15.0f}")
+    say(f"{'all':18}{all_of_it:14.0f}{of_processors():15.0f}")
     say("longest: " + ", ".join(f"{name} {seconds:.0f}" for seconds, name in sorted(took, reverse=True)[:20]))
 
 
+def run_stages(chosen):
+    turns = []
+    for name in chosen:
+        here.stage = name
+        if name in NEED_ROOT and os.geteuid() != 0:
+            say(f"     {name}: needs root for its throw-away namespaces; not run")
+        elif name in SECOND:
+            aside(SECOND[name])
+        else:
+            turns.append((name, FIRST[name]()))
+            next(turns[-1][1])
+    for _ in ("live", "alone"):
+        for name, turn in turns:
+            here.stage = name
+            next(turn, None)
+        wait_for_aside()
+
+
+FIRST = {"plain": plain, "asan": asan, "tsan": tsan, "cases": cases, "clients": clients, "attacks": attacks}
+SECOND = {"no-tls": no_tls, "install": install, "node": node, "rust": rust, "demo": demo, "bindings-asan": bindings_asan}
+NEED_ROOT = {"cases", "clients", "attacks"}
+
+
 def main():
-    stages = {"plain": plain, "no-tls": no_tls, "asan": asan, "tsan": tsan, "cases": cases, "attacks": attacks, "clients": clients, "install": install, "node": node, "rust": rust, "demo": demo}
-    asked_for = {"bindings-asan": bindings_asan}
-    chosen = sys.argv[1:] or list(stages)
+    chosen = sys.argv[1:] or [name for name in [*FIRST, *SECOND] if name != "bindings-asan"]
     copy = readable_copy()
     if copy:
         result = subprocess.run([sys.executable, copy + "/tree/tools/run-tests.py", *chosen]).returncode
         shutil.rmtree(copy, ignore_errors=True)
         return result
-    stages_took = {}
-    for name in chosen:
-        say(f"== {name}")
-        began, used = time.monotonic(), of_processors()
-        {**stages, **asked_for}[name]()
-        stages_took[name] = (time.monotonic() - began, of_processors() - used)
-    tell_times(stages_took)
+    began = time.monotonic()
+    try:
+        run_stages(chosen)
+    finally:
+        second.shutdown(cancel_futures=True)
+    tell_times(time.monotonic() - began)
     say(f"{passed} passed, {failed} failed, {skipped} skipped")
     may_skip = os.environ.get("AGENTBOX_TESTS_MAY_SKIP") == "1"
     return 1 if failed or (skipped and not may_skip) else 0

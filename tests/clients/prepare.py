@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes what the world's servers and clients need: certificates of a test root, keys, a database, built programs.
+"""Makes what the world's servers and clients need: certificates of a test root, keys, a database, built programs: prepare.py FOLDER
 Runs as root outside of the world (package registries are reached here and nowhere else).  Besides curl, wget, git, go, cargo,
 node, npm, Python with grpcio and websockets, and a JDK it wants openssh-server, postgresql, nginx and tinyproxy."""
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = "nginx.allowed.test,allowed.test,git.allowed.test,ws.allowed.test,grpc.allowed.test,db.allowed.test,denied.test,asked.test,sub.allowed.test"
@@ -135,3 +136,7 @@ def prepare(folder):
     subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
     (folder / "postgres/data").chmod(0o700)
     (folder / "host_key").chmod(0o600)
+
+
+if __name__ == "__main__":
+    prepare(pathlib.Path(sys.argv[1]))
