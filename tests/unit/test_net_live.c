@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FLIPS 1500
@@ -383,6 +385,33 @@ START_TEST(a_connect_that_must_wait_waits)
 }
 END_TEST
 
+#define STOPS 30
+
+/* As a shell does with a job; each time what waits in the kernel is woken, whatever is blocked. */
+static void
+stop_again_and_again(pid_t host)
+{
+    for (int i = 0; i < STOPS; i++) {
+        kill(host, SIGSTOP);
+        poll(NULL, 0, 2);
+        kill(host, SIGCONT);
+        poll(NULL, 0, 25);
+    }
+}
+
+START_TEST(a_stop_of_the_host_ends_no_connect_that_waits)
+{
+    const pid_t host = getpid(), stopper = fork();
+
+    if (stopper == 0) {
+        stop_again_and_again(host);
+        _exit(0);
+    }
+    ck_assert_int_eq(notify_box_run(&box, wait_for_backlog), 0);
+    ck_assert_int_eq(waitpid(stopper, NULL, 0), stopper);
+}
+END_TEST
+
 static int
 make_odd_sockets(struct notify_box *b)
 {
@@ -423,6 +452,7 @@ make_suite(void)
     tcase_add_test(tcase, every_address_outside_is_refused_with_an_event);
     tcase_add_test(tcase, the_boxs_own_loopback_is_free_and_a_port_that_opens_is_told);
     tcase_add_test(tcase, a_connect_that_must_wait_waits);
+    tcase_add_test(tcase, a_stop_of_the_host_ends_no_connect_that_waits);
     tcase_add_test(tcase, sockets_that_no_box_gets_are_refused_with_an_event);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -215,7 +215,7 @@ connect_patiently(const struct connecting *connecting)
     if (!limited && (error == EINPROGRESS || error == EALREADY || error == EAGAIN)) {
         return LATER;
     }
-    return error;
+    return error == EINTR ? LATER : error; /* a stop of the host: no signal of the caller's */
 }
 
 /* A socket that does not wait is refused behind the call, on loopback at once.  The error stays the
