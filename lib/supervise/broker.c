@@ -171,6 +171,21 @@ begin(abx_box *box, const struct subject *subject, const struct act *act,
     return deny(box, subject, act, &grounds);
 }
 
+/* What a grant allows: what cannot be done takes no use of it. */
+static abx_verdict
+begin_granted(abx_box *box, const struct subject *subject, const struct act *act,
+        const struct ruling *ruling, const struct by *by)
+{
+    const abx_verdict verdict = begin(box, subject, act, ruling, by);
+
+    if (by->is_held) {
+        pthread_mutex_lock(&box->lock);
+        grants_used(&box->grants, by->grant, verdict == ABX_VERDICT_ALLOW);
+        pthread_mutex_unlock(&box->lock);
+    }
+    return verdict;
+}
+
 /* What the policy allows, where a box that observes can record it. */
 static abx_verdict
 allow(abx_box *box, const struct subject *subject, const struct act *act,
@@ -237,7 +252,7 @@ decide_ruled(abx_box *box, const struct subject *subject, const struct act *act,
     }
     if (is_liftable_now && !identity_is_over(box->identity) &&
             is_granted(box, &request, subject->command, act, &by)) {
-        return begin(box, subject, act, ruling, &by);
+        return begin_granted(box, subject, act, ruling, &by);
     }
     if (act->quiet) {
         write_refusal(act->refusal, &grounds);

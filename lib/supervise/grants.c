@@ -124,7 +124,7 @@ covers(const struct grant *grant, const abx_request *request, const char *bound,
     if (grant->verb != NULL && (request->verb == NULL || strcmp(grant->verb, request->verb) != 0)) {
         return false;
     }
-    if (!covers_bound(grant, bound)) {
+    if (!covers_bound(grant, bound) || (grant->uses != 0 && grant->held == grant->uses)) {
         return false;
     }
     return grant->below ? is_below(grant, request->target)
@@ -187,11 +187,27 @@ grants_use(struct vec *grants, const abx_request *request, const char *bound, ui
     if (grant->uses == 0) {
         return COVER_FREE;
     }
-    if (take && --grant->uses == 0) {
-        grant_done(grant);
-        vec_remove(grants, (size_t)(grant - (struct grant *)grants->data));
-    }
+    grant->held += take;
+    ret_by->is_held = take;
     return COVER_COUNTED;
+}
+
+void
+grants_used(struct vec *grants, uint64_t id, bool was_done)
+{
+    for (size_t i = 0; i < grants->count; i++) {
+        struct grant *grant = vec_at(grants, struct grant, i);
+
+        if (grant->id != id) {
+            continue;
+        }
+        grant->held--;
+        if (was_done && --grant->uses == 0) {
+            grant_done(grant);
+            vec_remove(grants, i);
+        }
+        return;
+    }
 }
 
 static void

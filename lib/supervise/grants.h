@@ -26,6 +26,7 @@ struct grant {
     uint64_t expires_ns; /* CLOCK_MONOTONIC, 0: never */
     int64_t expires_ms; /* the same in Unix time, as it was given */
     uint32_t uses; /* left; 0: unlimited */
+    uint32_t held; /* of them: taken for what is not done yet */
     char *approver; /* owned, or NULL */
 };
 
@@ -59,11 +60,13 @@ enum cover { COVER_NONE, COVER_FREE, COVER_COUNTED };
 struct by {
     uint64_t grant;
     bool is_answer; /* a yes gave it; else the host did */
+    bool is_held; /* a use was taken */
     char approver[APPROVERS_SIZE]; /* "": nobody was named */
 };
-/* `take` uses one up where uses are counted. */
+/* `take` takes one where uses are counted, until grants_used says whether it was used up. */
 enum cover grants_use(struct vec *grants, const abx_request *request, const char *bound,
         uint64_t command, bool take, struct by *ret_by);
+void grants_used(struct vec *grants, uint64_t id, bool was_done);
 void grants_json(const struct vec *grants, struct str *out);
 /* Nothing is given until a time that is over: ABX_ERR_INVALID.  0 is never. */
 abx_status check_expires(int64_t expires_ms, const char *step, struct fail *fail);

@@ -429,6 +429,49 @@ START_TEST(a_no_counts_also_where_it_cannot_be_recorded)
 }
 END_TEST
 
+/* Of an action that is granted once. */
+static uint32_t
+pay(abx_box *of)
+{
+    const abx_request request = {
+        .size = sizeof request, .kind = ABX_REQUEST_ACTION, .target = "pay"
+    };
+    abx_decision decision = { .size = sizeof decision };
+
+    ck_assert_int_ge(abx_box_request(of, &request, &decision, NULL, NULL, NULL), 0);
+    return decision.verdict;
+}
+
+START_TEST(an_action_that_cannot_be_recorded_takes_no_use_of_its_grant)
+{
+    static const char json[] =
+            "{\"version\":1,\"actions\":[{\"name\":\"pay\",\"verdict\":\"ask\",\"limits\":{"
+            "\"per_box\":2}}]}";
+    const abx_request pattern = {
+        .size = sizeof pattern, .kind = ABX_REQUEST_ACTION, .target = "pay"
+    };
+    struct fail fail = { 0 };
+    abx_box *other;
+    uint64_t given;
+
+    ck_assert_msg(open_box(json, &other, &fail) == ABX_OK, "%s", fail.text);
+    ck_assert_int_eq(box_grant(other, &pattern, 0, 2, "sam", &given, &fail), ABX_OK);
+    fill_disk(true);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(pay(other), ABX_VERDICT_DENY);
+    }
+    fill_disk(false);
+    ck_assert_uint_eq(pay(other), ABX_VERDICT_ALLOW);
+    fill_disk(true);
+    ck_assert_uint_eq(pay(other), ABX_VERDICT_DENY);
+    fill_disk(false);
+    ck_assert_uint_eq(pay(other), ABX_VERDICT_ALLOW); /* the last of the grant, and of the limit */
+    ck_assert_int_eq(abx_box_revoke(other, given), ABX_ERR_STATE);
+    ck_assert_uint_eq(pay(other), ABX_VERDICT_DENY);
+    abx_box_unref(other);
+}
+END_TEST
+
 START_TEST(a_grant_that_cannot_be_recorded_is_not_given_and_can_be_taken_back)
 {
     const abx_request pattern = { .size = sizeof pattern,
@@ -529,6 +572,7 @@ make_suite(void)
     tcase_add_test(tcase, a_question_that_cannot_be_recorded_is_a_denial_of_the_audit);
     tcase_add_test(tcase, a_yes_that_cannot_be_recorded_is_a_no);
     tcase_add_test(tcase, a_no_counts_also_where_it_cannot_be_recorded);
+    tcase_add_test(tcase, an_action_that_cannot_be_recorded_takes_no_use_of_its_grant);
     tcase_add_test(tcase, a_grant_that_cannot_be_recorded_is_not_given_and_can_be_taken_back);
     tcase_add_test(tcase, a_box_that_cannot_be_recorded_is_not_opened);
     tcase_add_test(tcase, a_denial_that_cannot_be_recorded_is_told_and_counted_as_lost);
