@@ -43,7 +43,7 @@ struct egress_box {
     uint64_t last_dialled;
     uint64_t last_unseen; /* request that is asked about without its body */
     size_t kept; /* bytes of bodies, by sessions (session_room.c) */
-    bool has_refused_login; /* a server did, which was told */
+    bool has_refused_login; /* a server did once, so what is accepted may have been told of */
     bool stopped; /* nothing new begins */
     struct post lost_answer;
     atomic_bool answer_is_lost; /* any thread: lost_answer is posted */

@@ -109,6 +109,16 @@ START_TEST(a_login_that_a_program_sends_when_it_is_told_to_is_said_to_be_accepte
     send_text(origin, OK);
     expect_answer(OK);
     ck_assert_uint_eq(broker_accepted(), 1);
+    say(GET);
+    expect_request(GET);
+    send_text(origin, "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n");
+    expect_answer("HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n");
+    ck_assert(broker_is_quiet()); /* what was refused before makes nothing of another answer */
+    say(GET);
+    expect_request(GET);
+    send_text(origin, "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n");
+    expect_answer("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n");
+    expect_told_of(ABX_LAYER_IDENTITY, "", 403, "http://@/a?b", &told);
 }
 END_TEST
 

@@ -296,6 +296,36 @@ START_TEST(equal_answers_are_counted_and_others_are_not_taken_for_them)
 }
 END_TEST
 
+static void
+accepted(const char *method, const char *url)
+{
+    const struct subject subject = { .command = command };
+    const struct act act = { .request = ABX_REQUEST_HTTP,
+        .layer = ABX_LAYER_IDENTITY,
+        .target = url,
+        .port = 443,
+        .verb = method,
+        .content = -1 };
+
+    box->broker.accepted(box->broker.data, &subject, &act);
+}
+
+START_TEST(what_is_accepted_takes_back_only_the_same_request_of_before)
+{
+    answered(ABX_LAYER_IDENTITY, NULL, 401, NULL, "the secret is not accepted");
+    answered(ABX_LAYER_ACTION, "update", 422, NULL, "the values are wrong");
+    accepted("GET", "https://hr.test/v2");
+    accepted("POST", "https://hr.test/v1");
+    accepted("PUT", "https://hr.test/v1/7");
+    ck_assert_ptr_nonnull(strstr(explain("text"), "the secret is not accepted"));
+    accepted("GET", "https://hr.test/v1");
+    ck_assert_ptr_null(strstr(explain("text"), "the secret is not accepted"));
+    ck_assert_ptr_nonnull(strstr(explain("text"), "the values are wrong"));
+    answered(ABX_LAYER_IDENTITY, NULL, 401, NULL, "the secret is not accepted");
+    ck_assert_ptr_nonnull(strstr(explain("text"), "the secret is not accepted"));
+}
+END_TEST
+
 START_TEST(one_answer_for_two_reasons_is_two_failures)
 {
     const char *text;
@@ -479,6 +509,7 @@ make_suite(void)
     tcase_add_test(tcase, json_names_the_class_of_each);
     tcase_add_test(tcase, what_keeps_no_command_from_its_end_has_no_class);
     tcase_add_test(tcase, equal_answers_are_counted_and_others_are_not_taken_for_them);
+    tcase_add_test(tcase, what_is_accepted_takes_back_only_the_same_request_of_before);
     tcase_add_test(tcase, one_answer_for_two_reasons_is_two_failures);
     tcase_add_test(tcase, a_secret_that_nobody_gives_is_a_matter_of_who_asks);
     tcase_add_test(tcase, a_secret_that_may_not_go_somewhere_is_a_matter_of_policy);
