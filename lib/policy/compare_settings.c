@@ -131,7 +131,8 @@ setting_lists(struct comparison *comparison, const char *name, const char *const
 
         for (const char *const *at = lists[side]; at != NULL && *at != NULL && r == ABX_OK; at++) {
             char text[300];
-            const char *has[SIDES] = { side == BEFORE ? "has" : "", side == AFTER ? "has" : "" };
+            const char *has[SIDES] = { side == BEFORE ? "has" : "has not",
+                side == AFTER ? "has" : "has not" };
 
             if (!has_text(lists[1 - side], *at)) {
                 snprintf(text, sizeof text, "%s %.250s", name, *at);
