@@ -563,25 +563,55 @@ START_TEST(a_signal_interrupts_a_held_call)
 }
 END_TEST
 
+static int told_pipe[2];
+
+/* On the host: tells the box when it is so. */
+static void
+tell_when(struct notify_box *b, const unsigned int *count)
+{
+    bool is_so = false;
+
+    while (!is_so && !atomic_load(&b->has_ended)) {
+        usleep(1000);
+        pthread_mutex_lock(&b->lock);
+        is_so = *count > 0;
+        pthread_mutex_unlock(&b->lock);
+    }
+    (void)!write(told_pipe[1], "", 1);
+}
+
+static void *
+tell_of_question(void *data)
+{
+    struct notify_box *b = data;
+
+    tell_when(b, &b->n_asked);
+    tell_when(b, &b->n_withdrawn);
+    return NULL;
+}
+
 static int
 killed_while_held(struct notify_box *b)
 {
     pid_t pid = fork();
+    char byte;
 
     if (pid == 0) {
         put("asked", "x", 0);
         _exit(0);
     }
-    usleep(100000);
+    EXPECT(read(told_pipe[0], &byte, 1) == 1); /* asked */
     kill(pid, SIGKILL);
     EXPECT(waitpid(pid, NULL, 0) == pid);
-    usleep(250000);
+    EXPECT(read(told_pipe[0], &byte, 1) == 1); /* withdrawn */
     return 0;
 }
 
 START_TEST(a_killed_caller_withdraws_its_question)
 {
     box.answer = ABX_VERDICT_ASK;
+    box.beside = tell_of_question;
+    ck_assert_int_eq(pipe(told_pipe), 0);
     ck_assert_int_eq(notify_box_run(&box, killed_while_held), 0);
     ck_assert_uint_eq(box.n_withdrawn, 1);
 }
@@ -728,9 +758,9 @@ START_TEST(a_pipe_without_a_reader_blocks_only_who_opens_it)
 }
 END_TEST
 
-static int lease_pipe[2];
+static int lease_pipe[2], release_pipe[2];
 
-/* Holds a lease for a while after it was asked to give it up. */
+/* Holds a lease, says when it is asked to give it up, and does when it is told so. */
 static pid_t
 hold_lease(void)
 {
@@ -753,8 +783,8 @@ hold_lease(void)
         _exit(1);
     }
     sigwait(&set, &signal);
-    usleep(300000);
-    _exit(0); /* which gives it up */
+    close(release_pipe[1]);
+    _exit(write(lease_pipe[1], &byte, 1) == 1 && read(release_pipe[0], &byte, 1) == 1 ? 0 : 1);
 }
 
 static int
@@ -762,15 +792,17 @@ open_leased(struct notify_box *b)
 {
     pid_t pid = fork();
     int status = 0;
+    char byte;
 
     if (pid == 0) {
         _exit(put("leased", "mine", O_TRUNC) == 0 ? 0 : 1);
     }
-    usleep(100000);
+    EXPECT(read(lease_pipe[0], &byte, 1) == 1); /* now it waits */
     for (int i = 0; i < 20; i++) {
         EXPECT(put("new", "x", 0) == 0);
     }
     EXPECT(waitpid(pid, &status, WNOHANG) == 0);
+    EXPECT(write(release_pipe[1], &byte, 1) == 1);
     EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
     return 0;
 }
@@ -779,7 +811,7 @@ START_TEST(a_leased_file_blocks_only_who_opens_it)
 {
     pid_t holder;
 
-    ck_assert(pipe(lease_pipe) == 0);
+    ck_assert(pipe(lease_pipe) == 0 && pipe(release_pipe) == 0);
     notify_box_write(&box, "leased", "before");
     holder = hold_lease();
     ck_assert_int_eq(notify_box_run(&box, open_leased), 0);
