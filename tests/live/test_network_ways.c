@@ -216,11 +216,10 @@ static const struct refusal_case {
             "ECONNREFUSED\n", "send other.test:443\n" },
     { "a datagram whose address no filter sees",
             "s = socket.socket(type=socket.SOCK_DGRAM); print(s.sendmsg([b'x'], [], 0, "
-            "('192.0.2.99', 5353))); time.sleep(0.2)",
+            "('192.0.2.99', 5353)))",
             "1\n", "send 192.0.2.99:5353\n" },
     { "a datagram to everyone on the link",
-            "socket.socket(type=socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('224.0.0.251', 5353)); "
-            "time.sleep(0.2)",
+            "socket.socket(type=socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('224.0.0.251', 5353))",
             "", "send 224.0.0.251:5353\n" },
     { "data in the first packet",
             "try: socket.socket().sendto(b'x', socket.MSG_FASTOPEN, ('allowed.test', 443))\n"
