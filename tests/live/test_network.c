@@ -270,15 +270,23 @@ START_TEST(an_interrupted_call_hangs_up)
 }
 END_TEST
 
+/* The one who kills waits for an answer, which comes when the other is on its way. */
 START_TEST(a_killed_caller_hangs_up)
 {
+    struct net_run run;
+    uint64_t ticket;
+
     net.fake.delay_ms = 1000;
-    net_box_expect(&net,
-            "if os.fork() == 0: hello('allowed.test', 443); os._exit(0)\n"
-            "time.sleep(0.3); os.kill(0, signal.SIGTERM) if False else None\n"
-            "pid = int(open('/proc/self/task/%d/children' % os.getpid()).read())\n"
+    net_box_start(&net,
+            "pid = os.fork()\n"
+            "if pid == 0: hello('allowed.test', 443); os._exit(0)\n"
+            "hello('asked.test', 443)\n"
             "os.kill(pid, 9); print(os.waitpid(pid, 0)[1])",
-            "9\n");
+            &run);
+    ticket = policy_box_wait_question(&net.box);
+    ck_assert(fake_gateway_wait(&net.fake, &net.fake.n_dials, 1));
+    backend_pick()->answer(net.box.boundary, ticket, ABX_VERDICT_DENY);
+    net_run_expect(&run, "asked.test EACCES\n9\n");
     ck_assert(fake_gateway_wait(&net.fake, &net.fake.n_hung_up, 1));
 }
 END_TEST
