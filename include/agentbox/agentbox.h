@@ -254,7 +254,10 @@ typedef struct abx_decision {
 
 ABX_API abx_status abx_policy_evaluate(
         abx_policy *policy, const abx_request *request, abx_decision *decision);
-/* JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost. */
+/* JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost; of an
+ * action, or a request that counts as one, `action` and its `arguments` in their one form.
+ * Arguments that do not fit are denied; what the URL of a request does not say may be in its body.
+ */
 ABX_API abx_status abx_policy_explain(
         abx_policy *policy, const abx_request *request, char **ret_json, size_t *ret_length);
 

@@ -231,7 +231,9 @@ DOCS = {
     'abx_policy_get_digest':
         'SHA-256, hex',
     'abx_policy_explain':
-        'JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost.',
+        'JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost; of an action, or a '
+        'request that counts as one, `action` and its `arguments` in their one form. Arguments that do not fit are '
+        'denied; what the URL of a request does not say may be in its body.',
     'abx_identity_new':
         'Who asked, which agent session acts, and the short-lived delegation it acts under (NULL: none). All three are '
         'names, not secrets: they are on every event of a box that has them, and a policy may send them with requests. '

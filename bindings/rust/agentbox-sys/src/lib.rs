@@ -511,7 +511,9 @@ extern "C" {
     pub fn abx_policy_ref(policy: *mut abx_policy) -> *mut abx_policy;
     pub fn abx_policy_unref(policy: *mut abx_policy);
     pub fn abx_policy_evaluate(policy: *mut abx_policy, request: *const abx_request, decision: *mut abx_decision) -> abx_status;
-    /// JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost.
+    /// JSON: verdict, rule, layer, reason, alternative, every rule that matched and why it lost; of an action, or a request
+    /// that counts as one, `action` and its `arguments` in their one form. Arguments that do not fit are denied; what the
+    /// URL of a request does not say may be in its body.
     pub fn abx_policy_explain(policy: *mut abx_policy, request: *const abx_request, ret_json: *mut *mut c_char, ret_length: *mut usize) -> abx_status;
     /// Who asked, which agent session acts, and the short-lived delegation it acts under (NULL: none). All three are names,
     /// not secrets: they are on every event of a box that has them, and a policy may send them with requests.
