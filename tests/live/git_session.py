@@ -74,6 +74,11 @@ def compare_session(work):
             for a, b in zip(x.splitlines() + [""], y.splitlines() + [""]) if a != b]
 
 
+# Whoever wrote a file that leads to a git directory, and goes on to something else, finds it.
+FOLLOW = """git init -q .; git init -q v/x; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+mkdir m$i; echo 'gitdir: ../v/x/.git' >m$i/.git; : >/dev/null; [ -f m$i/.git ] || echo "m$i/.git is not there"; done"""
+
+
 def planted(top):
     """What git would run, or follow, in directories of git below `top`."""
     found = []
@@ -94,6 +99,8 @@ def main():
     top = tempfile.mkdtemp(prefix="agentbox-git.", dir="/var/tmp")
     os.environ.update(GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null")
     wrong = compare_session(f"{top}/session")
+    make(f"{top}/follow")
+    wrong += run(f"{top}/follow", "sh", "-c", FOLLOW).stdout.splitlines()
     for i, (name, script) in enumerate(ATTACKS.items()):
         work = f"{top}/{i}"
         make(work)

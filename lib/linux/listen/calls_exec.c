@@ -2,6 +2,7 @@
  * Decides execve and execveat, where a policy has rules for them.  What is denied cannot be
  * executed through the box's mounts either, so what is allowed continues; here a denial becomes an
  * event.  Without rules every execution continues, and a set-user-id program is told of. */
+#include "linux/listen/calls_git.h"
 #include "linux/listen/course.h"
 #include "linux/listen/shown.h"
 
@@ -221,6 +222,9 @@ calls_exec(struct call *call)
     enum call_result result;
     int r;
 
+    if (!git_wait_for_links(call)) {
+        return CALL_WORKER;
+    }
     resolved_init(&resolved);
     r = resolve_path(call, is_at ? (int)call->args[0] : AT_FDCWD, call->args[is_at ? 1 : 0],
             ((flags & AT_SYMLINK_NOFOLLOW) != 0 ? RESOLVE_NAME : RESOLVE_FOLLOW) |

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "linux/host.h"
+#include "linux/listen/listeners.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,13 @@
 #define LINK_MAX 8192 /* of a text that names a directory */
 #define FIND_MAX 1000000u /* names in a directory that is moved */
 #define WRITE_MS 250 /* git writes it at once */
+#define PLACE_MS 1000 /* for which others wait for it at most */
+
+/* A file that leads to a git directory, from when it is opened until it is in its place. */
+struct git_link {
+    int memory;
+    struct git_link *next;
+};
 
 int
 git_name_matters(struct call *call, struct resolved *resolved)
@@ -130,6 +138,61 @@ git_guard_moved(struct call *call, int parent, const char *directory)
 
 /* ---- files that lead to a git directory ---- */
 
+static void
+begin_link(struct listeners *listeners, struct git_link *link)
+{
+    pthread_mutex_lock(&listeners->lock);
+    link->next = listeners->links;
+    listeners->links = link;
+    pthread_mutex_unlock(&listeners->lock);
+    atomic_fetch_add(&listeners->n_links, 1);
+}
+
+static void
+end_link(struct listeners *listeners, const struct git_link *link)
+{
+    struct git_link **at = &listeners->links;
+
+    pthread_mutex_lock(&listeners->lock);
+    while (*at != link) {
+        at = &(*at)->next;
+    }
+    *at = link->next;
+    pthread_mutex_unlock(&listeners->lock);
+    atomic_fetch_sub(&listeners->n_links, 1);
+}
+
+static bool
+has_written_link(struct listeners *listeners)
+{
+    struct stat stat;
+    bool has = false;
+
+    if (atomic_load(&listeners->n_links) == 0) {
+        return false;
+    }
+    pthread_mutex_lock(&listeners->lock);
+    for (const struct git_link *link = listeners->links; link != NULL && !has; link = link->next) {
+        has = fstat(link->memory, &stat) != 0 || stat.st_size > 0;
+    }
+    pthread_mutex_unlock(&listeners->lock);
+    return has;
+}
+
+bool
+git_wait_for_links(const struct call *call)
+{
+    const struct timespec moment = { .tv_nsec = 200000 };
+    struct listeners *listeners = call->boundary->listeners;
+    bool has = has_written_link(listeners);
+
+    for (unsigned int i = 0; has && call->on_worker && i < 5 * PLACE_MS; i++) {
+        nanosleep(&moment, NULL);
+        has = has_written_link(listeners);
+    }
+    return !has || call->on_worker;
+}
+
 static enum call_result
 hand_in(struct call *call, int memory, const struct open_request *request)
 {
@@ -190,6 +253,7 @@ git_open_link(struct call *call, struct resolved *resolved, const struct open_re
 {
     AUTO(closep) int parent = -1;
     AUTO(closep) int memory = -1;
+    struct git_link link;
     char text[LINK_MAX];
     enum call_result result;
 
@@ -207,9 +271,12 @@ git_open_link(struct call *call, struct resolved *resolved, const struct open_re
     if (memory < 0) {
         return call_fail(call, errno);
     }
+    link.memory = memory;
+    begin_link(call->boundary->listeners, &link);
     result = hand_in(call, memory, request);
     if (result == CALL_SENT) {
         judge(call, resolved, parent, request->mode, text, wait_for_line(memory, text));
     }
+    end_link(call->boundary->listeners, &link);
     return result;
 }

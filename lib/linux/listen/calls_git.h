@@ -30,5 +30,8 @@ int git_put_copy(struct call *call, int copy, struct resolved *to, int to_parent
 /* Opens such a file to be made or replaced: it appears when its content is there and was judged. */
 enum call_result git_open_link(
         struct call *call, struct resolved *resolved, const struct open_request *request);
+/* Waits until such files that were written are in their places, so that whoever wrote one and goes
+ * on finds it there.  False: on the loop's thread there is something to wait for. */
+bool git_wait_for_links(const struct call *call);
 
 #endif

@@ -401,6 +401,9 @@ calls_open(struct call *call)
             (!writes(&request) && !call->boundary->plan->read_patterns)) {
         return CALL_CONTINUE;
     }
+    if (!git_wait_for_links(call)) {
+        return CALL_WORKER;
+    }
     if (!creates(&request)) {
         return run_request(call, &request);
     }

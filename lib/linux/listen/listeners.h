@@ -54,6 +54,8 @@ struct listeners {
     } answers[ANSWERS_KEPT]; /* the latest: an answer may come before its question is kept */
     unsigned int next_answer;
     struct vec made_git; /* struct made_git */
+    struct git_link *links; /* files that are not in their place yet; calls_git.c's */
+    atomic_uint n_links; /* how many; without the lock */
     pthread_rwlock_t order; /* name_enter */
 };
 
