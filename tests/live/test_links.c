@@ -150,7 +150,7 @@ START_TEST(a_hook_in_a_new_git_directory_is_told_when_the_command_ends)
     abx_exit exit = { .size = sizeof exit };
     abx_process *process;
     abx_event *event;
-    char *ready;
+    char *ready, *hook_path;
 
     abxtest_open(&test, git);
     process = abxtest_spawn(&test, script, NULL);
@@ -158,8 +158,11 @@ START_TEST(a_hook_in_a_new_git_directory_is_told_when_the_command_ends)
         usleep(1000);
     }
     free(ready);
-    abxtest_write(&test, "new/.git/hooks/post-checkout", "#!/bin/sh\n");
-    ck_assert_int_eq(chmod(abxtest_path(&test, "new/.git/hooks/post-checkout"), 0755), 0);
+    abxtest_write(&test, "hook", "#!/bin/sh\n"); /* executable before it is seen */
+    ck_assert_int_eq(chmod(abxtest_path(&test, "hook"), 0755), 0);
+    hook_path = strdup(abxtest_path(&test, "hook"));
+    ck_assert_int_eq(rename(hook_path, abxtest_path(&test, "new/.git/hooks/post-checkout")), 0);
+    free(hook_path);
     ck_assert_int_eq(abx_process_wait(process, -1, &exit), ABX_OK);
     abx_process_unref(process);
     abxtest_take_events(&test);
