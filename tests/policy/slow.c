@@ -240,8 +240,9 @@ root_path(const struct note_rule *rule, char out[NOTE_TEXT_MAX])
         out[n++] = *at;
     }
     out[n] = '\0';
-    while (n >= 3 && strcmp(out + n - 3, "/**") == 0 && !rule->is_literal) {
-        out[n -= 3] = '\0';
+    while (n >= 2 && strcmp(out + n - 2, "**") == 0 && !rule->is_literal &&
+            (n == 2 || out[n - 3] == '/')) {
+        out[n -= n == 2 ? 2 : 3] = '\0';
     }
     while (n > 1 && out[n - 1] == '/') {
         out[--n] = '\0';
